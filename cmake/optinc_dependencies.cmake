@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(fmt 9 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(Threads REQUIRED)
+find_package(HDF5 1.10 REQUIRED COMPONENTS C)
+find_package(Boost 1.74 REQUIRED)

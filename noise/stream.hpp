@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "devices/host_device.hpp"
+
+namespace optinc {
+
+/// Which consumer a random draw belongs to; the draw id of the Philox counter.
+/// Values are part of the reproducibility promise: never renumber, only append.
+enum class DrawId : std::uint16_t {
+  static_mzi = 0,            ///< element = MZI in flat order; normals: theta, phi, alpha, beta
+  static_output_screen = 1,  ///< element = mode; first normal: screen phase
+};
+
+/// Names one Philox4x32-10 block: a deviate depends on nothing else.
+struct StreamAddress {
+  std::uint64_t seed{};     ///< the key
+  std::uint32_t chip{};     ///< realization index
+  std::uint16_t mesh_id{};  ///< running index over layer, block row, block column, V before U
+  DrawId draw{};
+  std::uint32_t element{};
+  std::uint32_t symbol{};  ///< 0 for static effects
+};
+
+/// The four 32-bit words of a block.
+struct RandomWords {
+  std::uint32_t word[4];
+};
+
+/// Four independent unit normal deviates.
+struct UnitNormals {
+  double value[4];
+};
+
+/// Philox4x32-10 (Salmon et al., SC11, "Parallel random numbers: as easy as 1, 2, 3"), counter
+/// words: chip; mesh_id << 16 | draw; element; symbol. Key: seed, low word first.
+RandomWords random_words(const StreamAddress& address);
+
+/// Box-Muller on words (0, 1) and (2, 3): u = (w + 1/2) 2^-32, r = sqrt(-2 ln u_first),
+/// deviates r cos(2 pi u_second), r sin(2 pi u_second).
+UnitNormals unit_normals(const RandomWords& words);
+
+}  // namespace optinc

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "solver/gradient/trace.hpp"
+#include "solver/optinc/code.hpp"
+
+namespace optinc {
+
+/// Sufficient statistics of the elements that share one code (within a tensor or in total).
+/// s: block scale; g: exact mean over servers of the float gradients; v: average of the codes.
+struct CodeStatistics {
+  std::uint64_t count = 0;
+  std::uint64_t count_positive = 0;    ///< g > 0
+  std::uint64_t count_negative = 0;    ///< g < 0
+  std::uint64_t count_zero_scale = 0;  ///< s = 0
+  double sum_s = 0;
+  double sum_s2 = 0;
+  double sum_g = 0;
+  double sum_g2 = 0;
+  double sum_sg = 0;
+  double sum_g_over_s = 0;  ///< elements with s > 0
+  double max_s = 0;
+  double min_deviation_lsb = std::numeric_limits<double>::infinity();  ///< g/s - (v - o), s > 0
+  double max_deviation_lsb = -std::numeric_limits<double>::infinity();
+
+  /// Adds another set of elements of the same code.
+  void merge(const CodeStatistics& other);
+};
+
+/// A trace reduced to the codes that occur in it. `codes` is sorted; `statistics[i]` belongs to
+/// `codes[i]`.
+struct CodeTable {
+  std::vector<CodeKey> codes;
+  std::vector<CodeStatistics> statistics;
+};
+
+/// Total and per-tensor tables of a trace.
+struct TraceStatistics {
+  CodeFormat format;
+  std::uint64_t elements{};
+  CodeTable total;
+  std::vector<std::string> tensor_names;
+  std::vector<CodeTable> tensors;
+};
+
+/// Reduces a trace in fixed chunks merged in trace order; blocks of `block` elements run over the
+/// concatenation of the tensors (they may cross tensors, the last is short).
+/// Throws ConfigError when the trace's servers differ from the format's, DataError from reading.
+TraceStatistics reduce_trace(const GradientTrace& trace, const CodeFormat& format,
+                             std::uint64_t block);
+
+}  // namespace optinc

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace optinc {
+
+/// One tensor of a trace, in trace order.
+struct TraceTensor {
+  std::string name;
+  std::uint64_t elements{};  ///< per server
+};
+
+/// Gradients of N servers in the schema `optinc-gradient-trace/1` (docs/formats.md), streamed.
+class GradientTrace {
+ public:
+  /// Opens and checks the file. Throws DataError naming file, object and what is wrong.
+  explicit GradientTrace(const std::filesystem::path& path);
+  ~GradientTrace();
+  GradientTrace(GradientTrace&&) noexcept;
+  GradientTrace& operator=(GradientTrace&&) noexcept;
+
+  int servers() const;
+  const std::vector<TraceTensor>& tensors() const;
+  std::uint64_t elements() const;  ///< total per server
+  /// Root attributes as text, in name order (workload, model, step, ...).
+  const std::vector<std::pair<std::string, std::string>>& attributes() const;
+
+  /// Reads elements [first, first + count) of one tensor for all servers into
+  /// `out[server * stride + i]`. Throws DataError on unreadable data and on NaN or infinity
+  /// (naming tensor, server and index).
+  void read(std::size_t tensor, std::uint64_t first, std::uint64_t count, float* out,
+            std::size_t stride) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A trace held in memory, for writing.
+struct TraceData {
+  int servers{};
+  std::string workload;
+  std::string model;
+  std::int64_t step{};
+  std::int64_t batch_per_server{};
+  std::string note;
+  std::vector<TraceTensor> tensors;
+  std::vector<std::vector<float>> values;  ///< per tensor, [servers, elements] row-major
+};
+
+/// Writes a trace atomically, gzip and shuffle on. Throws DataError.
+void write_trace(const std::filesystem::path& path, const TraceData& data);
+
+}  // namespace optinc

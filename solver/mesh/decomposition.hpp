@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Eigen/Core>
+
+#include "solver/mesh/program.hpp"
+
+namespace optinc {
+
+/// ||U^H U - I||_F / sqrt N.
+double unitarity_residual(const Eigen::MatrixXcd& matrix);
+
+/// Default largest unitarity residual that `decompose_clements` accepts.
+inline constexpr double default_unitarity_tolerance = 1e-9;
+
+/// Programs a Clements mesh to realise `unitary` (element [out][in]), O(N^3).
+/// Phases lie in [0, 2 pi); phi = 0 where theta is 0 or pi.
+/// Throws DataError when the matrix is not square, not finite, or its unitarity residual exceeds
+/// `unitarity_tolerance`. Source: Clements et al., arXiv 1603.08788, section 3.
+MeshProgram decompose_clements(const Eigen::MatrixXcd& unitary,
+                               double unitarity_tolerance = default_unitarity_tolerance);
+
+}  // namespace optinc
