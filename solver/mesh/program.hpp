@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "devices/mzi.hpp"
@@ -53,6 +54,10 @@ struct MeshState {
 
 /// The mesh without errors.
 MeshState ideal_state(const MeshProgram& program);
+
+/// Adds the static errors drawn for (seed, chip, mesh_id) to a mesh that may carry others already.
+void add_static_errors(const StaticImperfections& imperfections, std::uint64_t seed,
+                       std::uint32_t chip, std::uint16_t mesh_id, MeshState& state);
 
 /// The mesh of one chip: programmed phases plus the static errors drawn for (seed, chip, mesh_id).
 /// With all imperfections off the result equals `ideal_state` bit for bit.
