@@ -10,7 +10,8 @@
 namespace optinc {
 
 /// Fidelity of an averaged gradient, exact from code statistics (system design, section 4).
-/// "Wrong" compares with Q(v); all else compares with the exact float mean g.
+/// "Wrong" compares with Q(v); all else compares with the exact float mean g. A ratio whose
+/// denominator is zero (no elements, g = 0 or g_hat = 0 throughout, no element with s > 0) is NaN.
 struct GradientMetrics {
   double element_error_rate = 0;  ///< share of elements whose integer differs from Q(v)
   double symbol_error_rate = 0;   ///< share of wrong PAM4 digits

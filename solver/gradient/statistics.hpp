@@ -12,7 +12,9 @@
 namespace optinc {
 
 /// Sufficient statistics of the elements that share one code (within a tensor or in total).
-/// s: block scale; g: exact mean over servers of the float gradients; v: average of the codes.
+/// s: block scale; g: exact mean over servers of the float gradients; v: average of the codes;
+/// r = g - (v - o) s: what the quantisers changed. Sums of r, not of s g, because errors of the
+/// averaged gradient are small differences of g that sums over g itself would lose at 16 bits.
 struct CodeStatistics {
   std::uint64_t count = 0;
   std::uint64_t count_positive = 0;    ///< g > 0
@@ -22,11 +24,12 @@ struct CodeStatistics {
   double sum_s2 = 0;
   double sum_g = 0;
   double sum_g2 = 0;
-  double sum_sg = 0;
-  double sum_g_over_s = 0;  ///< elements with s > 0
-  double max_s = 0;
-  double min_deviation_lsb = std::numeric_limits<double>::infinity();  ///< g/s - (v - o), s > 0
+  double sum_sr = 0;
+  double sum_r2 = 0;
+  double sum_deviation_lsb = 0;  ///< r/s = g/s - (v - o), elements with s > 0; so the next two
+  double min_deviation_lsb = std::numeric_limits<double>::infinity();
   double max_deviation_lsb = -std::numeric_limits<double>::infinity();
+  double max_s = 0;
 
   /// Adds another set of elements of the same code.
   void merge(const CodeStatistics& other);

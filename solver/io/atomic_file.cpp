@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/io/atomic_file.hpp"
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "solver/error.hpp"
+
+namespace optinc {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void throw_errno(const char* action, const fs::path& path) {
+  throw DataError(fmt::format("cannot {} {} ({}); check the folder, its permissions and free space",
+                              action, path.string(), std::generic_category().message(errno)));
+}
+
+class Descriptor {
+ public:
+  Descriptor(const fs::path& path, int flags)
+      : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~Descriptor() {
+    if (is_open()) ::close(descriptor_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+
+  void write(std::string_view content) const {
+    while (!content.empty()) {
+      const ssize_t written = ::write(descriptor_, content.data(), content.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw_errno("write", path_);
+      content.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+  bool sync() const { return ::fsync(descriptor_) == 0; }
+
+ private:
+  fs::path path_;
+  int descriptor_;
+};
+
+/// An empty file beside the target, removed again unless it was renamed.
+class Temporary {
+ public:
+  explicit Temporary(const fs::path& target) {
+    for (int attempt = 0;; ++attempt) {
+      path_ = target.parent_path() /
+              fmt::format(".{}.{}-{}.tmp", target.filename().string(), ::getpid(), attempt);
+      if (Descriptor(path_, O_WRONLY | O_CREAT | O_EXCL).is_open()) return;
+      if (errno != EEXIST || attempt == 1000) throw_errno("write", target);
+    }
+  }
+  ~Temporary() {
+    if (!renamed_) ::unlink(path_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+  void sync() const {
+    const Descriptor file(path_, O_RDONLY);
+    if (!file.is_open() || !file.sync()) throw_errno("write", path_);
+  }
+
+  void rename_to(const fs::path& target) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) throw_errno("write", target);
+    renamed_ = true;
+  }
+
+ private:
+  fs::path path_;
+  bool renamed_ = false;
+};
+
+fs::path resolved(const fs::path& target) {
+  std::error_code ignored;
+  const fs::path file = fs::is_symlink(target, ignored) ? fs::weakly_canonical(target) : target;
+  if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
+    throw DataError(fmt::format("cannot write {} (it is not a regular file); give a file name",
+                                target.string()));
+  }
+  return file;
+}
+
+void sync_folder_of(const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  const Descriptor descriptor(folder.empty() ? fs::path(".") : folder, O_RDONLY | O_DIRECTORY);
+  // Some file systems cannot sync folders; the renamed file itself is complete by now.
+  if (descriptor.is_open()) (void)descriptor.sync();
+}
+
+}  // namespace
+
+void replace_atomically(const fs::path& target,
+                        const std::function<void(const fs::path& temporary)>& write) {
+  const fs::path file = resolved(target);
+  Temporary temporary(file);
+  write(temporary.path());
+  temporary.sync();
+  temporary.rename_to(file);
+  sync_folder_of(file);
+}
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  replace_atomically(path, [&](const fs::path& temporary) {
+    const Descriptor file(temporary, O_WRONLY);
+    if (!file.is_open()) throw_errno("write", path);
+    file.write(content);
+  });
+}
+
+}  // namespace optinc

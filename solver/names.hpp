@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "solver/backend/backend.hpp"
+#include "solver/onn/analytic.hpp"
+#include "solver/onn/mapping.hpp"
+#include "solver/optinc/code.hpp"
+#include "solver/optinc/receiver.hpp"
+
+namespace optinc {
+
+/// Names of an enumeration as they stand in files, configurations and options, in the order of
+/// the documentation.
+template <class Enum>
+struct EnumNames;
+
+template <>
+struct EnumNames<Rounding> {
+  static constexpr std::array<std::pair<Rounding, std::string_view>, 3> table{
+      {{Rounding::half_up, "half_up"},
+       {Rounding::half_even, "half_even"},
+       {Rounding::floor, "floor"}}};
+};
+
+template <>
+struct EnumNames<Activation> {
+  static constexpr std::array<std::pair<Activation, std::string_view>, 3> table{
+      {{Activation::relu, "homodyne_relu"},
+       {Activation::clipped_relu, "clipped_relu"},
+       {Activation::identity, "identity"}}};
+};
+
+template <>
+struct EnumNames<AnalyticForm> {
+  static constexpr std::array<std::pair<AnalyticForm, std::string_view>, 2> table{
+      {{AnalyticForm::ripple, "ripple"}, {AnalyticForm::pipeline, "pipeline"}}};
+};
+
+template <>
+struct EnumNames<LayerGain> {
+  static constexpr std::array<std::pair<LayerGain, std::string_view>, 2> table{
+      {{LayerGain::nominal, "nominal"}, {LayerGain::none, "none"}}};
+};
+
+template <>
+struct EnumNames<Calibration> {
+  static constexpr std::array<std::pair<Calibration, std::string_view>, 3> table{
+      {{Calibration::none, "none"}, {Calibration::gain, "gain"}, {Calibration::affine, "affine"}}};
+};
+
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::array<std::pair<Precision, std::string_view>, 2> table{
+      {{Precision::f32, "f32"}, {Precision::f64, "f64"}}};
+};
+
+template <class Enum>
+std::string enum_name(Enum value) {
+  for (const auto& [entry, name] : EnumNames<Enum>::table) {
+    if (entry == value) return std::string(name);
+  }
+  return "?";
+}
+
+template <class Enum>
+std::optional<Enum> parse_enum(std::string_view text) {
+  for (const auto& [entry, name] : EnumNames<Enum>::table) {
+    if (name == text) return entry;
+  }
+  return std::nullopt;
+}
+
+/// All names, for messages and option checks.
+template <class Enum>
+std::vector<std::string> enum_names() {
+  std::vector<std::string> names;
+  for (const auto& [entry, name] : EnumNames<Enum>::table) names.emplace_back(name);
+  return names;
+}
+
+}  // namespace optinc

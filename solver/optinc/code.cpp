@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/optinc/code.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "solver/error.hpp"
+
+namespace optinc {
+namespace {
+
+void require_range(const char* name, std::int64_t value, std::int64_t lowest,
+                   std::int64_t highest) {
+  if (value < lowest || value > highest) {
+    throw ConfigError(fmt::format("{} = {} is out of range; give a value from {} to {}", name,
+                                  value, lowest, highest));
+  }
+}
+
+int bits_per_input(const CodeFormat& format) { return 2 * format.digits_per_input; }
+
+/// Level of the next input, least significant first; the rest of the code stays in `code`.
+std::int64_t take_level(const CodeFormat& format, CodeKey& code) {
+  const auto levels = static_cast<CodeKey>(format.levels());
+  const CodeKey level = code % levels;
+  code /= levels;
+  return static_cast<std::int64_t>(level);
+}
+
+}  // namespace
+
+int default_digits_per_input(int bits) {
+  const int digits = bits / 2;
+  return bits > 8 && digits % 2 == 0 ? 2 : 1;
+}
+
+std::int64_t CodeFormat::levels() const {
+  return ((std::int64_t{1} << (2 * digits_per_input)) - 1) * servers + 1;
+}
+
+std::int64_t CodeFormat::max_value() const { return (std::int64_t{1} << bits) - 1; }
+
+double CodeFormat::alphabet_size() const {
+  return std::pow(static_cast<double>(levels()), inputs());
+}
+
+CodeFormat make_code_format(int servers, int bits) {
+  CodeFormat format;
+  format.servers = servers;
+  format.bits = bits;
+  require_range("workload.bits", bits, 4, 16);
+  format.digits_per_input = default_digits_per_input(bits);
+  format.code_offset = std::int64_t{1} << (bits - 1);
+  validate(format);
+  return format;
+}
+
+void validate(const CodeFormat& format) {
+  require_range("servers", format.servers, 2, 64);
+  require_range("workload.bits", format.bits, 4, 16);
+  if (format.bits % 2 != 0) {
+    throw ConfigError(
+        fmt::format("workload.bits = {} is odd (a PAM4 symbol carries 2 bits); give an even number",
+                    format.bits));
+  }
+  require_range("network.digits_per_input", format.digits_per_input, 1, format.digits());
+  if (format.digits() % format.digits_per_input != 0) {
+    throw ConfigError(fmt::format(
+        "network.digits_per_input = {} does not divide the {} digits of {} bits; give a divisor",
+        format.digits_per_input, format.digits(), format.bits));
+  }
+  require_range("workload.code_offset", format.code_offset, 1, format.max_value() - 1);
+}
+
+CodeKey code_of(const CodeFormat& format, const std::uint32_t* values) {
+  const int shift = bits_per_input(format);
+  const std::uint32_t mask = (std::uint32_t{1} << shift) - 1;
+  const auto levels = static_cast<CodeKey>(format.levels());
+  CodeKey code = 0;
+  for (int input = format.inputs() - 1; input >= 0; --input) {
+    CodeKey level = 0;
+    for (int server = 0; server < format.servers; ++server) {
+      level += (values[server] >> (shift * input)) & mask;
+    }
+    code = code * levels + level;
+  }
+  return code;
+}
+
+std::int64_t scaled_average(const CodeFormat& format, CodeKey code) {
+  std::int64_t sum = 0;
+  for (int input = 0; input < format.inputs(); ++input) {
+    sum += take_level(format, code) << (bits_per_input(format) * input);
+  }
+  return sum;
+}
+
+std::int64_t round_average(const CodeFormat& format, std::int64_t scaled_average) {
+  const std::int64_t servers = format.servers;
+  const std::int64_t whole = scaled_average / servers;
+  const std::int64_t doubled_rest = 2 * (scaled_average % servers);
+  switch (format.rounding) {
+    case Rounding::floor:
+      return whole;
+    case Rounding::half_up:
+      return whole + (doubled_rest >= servers ? 1 : 0);
+    case Rounding::half_even:
+      if (doubled_rest == servers) return whole + whole % 2;
+      return whole + (doubled_rest > servers ? 1 : 0);
+  }
+  return whole;
+}
+
+Eigen::MatrixXd network_inputs(const CodeFormat& format, const std::vector<CodeKey>& codes) {
+  Eigen::MatrixXd inputs(format.inputs(), static_cast<Eigen::Index>(codes.size()));
+  for (Eigen::Index column = 0; column < inputs.cols(); ++column) {
+    CodeKey code = codes[static_cast<std::size_t>(column)];
+    for (Eigen::Index input = 0; input < inputs.rows(); ++input) {
+      inputs(input, column) =
+          static_cast<double>(take_level(format, code)) / static_cast<double>(format.servers);
+    }
+  }
+  return inputs;
+}
+
+std::vector<CodeKey> all_codes(const CodeFormat& format, std::uint64_t max_codes) {
+  const double size = format.alphabet_size();
+  if (size > static_cast<double>(max_codes)) {
+    throw ConfigError(
+        fmt::format("{:.0f} codes are too many to enumerate (the limit is {}); use fewer bits or "
+                    "servers, or only the codes that occur in a trace",
+                    size, max_codes));
+  }
+  std::vector<CodeKey> codes(static_cast<std::size_t>(size));
+  std::iota(codes.begin(), codes.end(), CodeKey{0});
+  return codes;
+}
+
+}  // namespace optinc
