@@ -46,5 +46,10 @@ std::vector<Command> mesh_commands();
 std::vector<Command> onn_commands();
 std::vector<Command> trace_commands();
 std::vector<Command> info_commands();
+std::vector<Command> schema_commands();
+std::vector<Command> help_commands();
+
+/// Every command of the program, in the order of the documentation.
+std::vector<Command> all_commands();
 
 }  // namespace optinc

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -26,9 +27,17 @@ struct ConfigKey {
   std::string unit;         ///< "rad", "dB", "" for none
   std::string description;  ///< one line
   bool built = true;        ///< false: part of the design, refused with a message that says so
+  std::vector<std::string> unbuilt_choices;  ///< part of the design, refused likewise
 };
 
 /// All keys, in the order of the documentation.
 const std::vector<ConfigKey>& config_keys();
+
+/// The key of that path, or nullptr.
+const ConfigKey* find_config_key(std::string_view path);
+
+/// The path nearest to an unknown one: a path that it is the end of ("coupler.sigma_rad"), else the
+/// one with the smallest edit distance.
+std::string nearest_config_path(std::string_view path);
 
 }  // namespace optinc

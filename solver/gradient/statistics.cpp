@@ -2,6 +2,7 @@
 #include "solver/gradient/statistics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
@@ -44,7 +45,7 @@ CodeTable sorted_table(const CodeMap& map) {
   return table;
 }
 
-CodeStatistics element_statistics(double gradient, double scale, double average_steps) {
+CodeStatistics element_statistics(double gradient, double scale, double residual) {
   CodeStatistics one;
   one.count = 1;
   one.count_positive = gradient > 0 ? 1 : 0;
@@ -58,8 +59,7 @@ CodeStatistics element_statistics(double gradient, double scale, double average_
     one.count_zero_scale = 1;
     return one;
   }
-  const double residual = gradient - average_steps * scale;
-  const double deviation = gradient / scale - average_steps;
+  const double deviation = residual / scale;
   one.sum_sr = scale * residual;
   one.sum_r2 = residual * residual;
   one.sum_deviation_lsb = deviation;
@@ -121,17 +121,18 @@ class TraceReducer {
 
   void add_element(CodeMap& map, std::size_t index, double scale) {
     double gradient_sum = 0;
-    std::int64_t value_sum = 0;
+    double residual_sum = 0;
     for (std::size_t server = 0; server < values_.size(); ++server) {
-      const float gradient = block_[server * capacity_ + index];
-      gradient_sum += static_cast<double>(gradient);
-      values_[server] = quantise(format_, gradient, scale);
-      value_sum += values_[server];
+      const auto gradient = static_cast<double>(block_[server * capacity_ + index]);
+      values_[server] = quantise(format_, block_[server * capacity_ + index], scale);
+      gradient_sum += gradient;
+      // Per server and with one rounding: g - (v - o) s would lose the digits that matter.
+      const auto steps = static_cast<double>(values_[server] - format_.code_offset);
+      residual_sum += std::fma(-steps, scale, gradient);
     }
     const auto servers = static_cast<double>(format_.servers);
-    const auto steps_sum = static_cast<double>(value_sum - format_.servers * format_.code_offset);
     map[code_of(format_, values_.data())].merge(
-        element_statistics(gradient_sum / servers, scale, steps_sum / servers));
+        element_statistics(gradient_sum / servers, scale, residual_sum / servers));
   }
 
   const GradientTrace& trace_;

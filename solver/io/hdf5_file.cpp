@@ -2,6 +2,7 @@
 #include "solver/io/hdf5_file.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <new>
@@ -443,9 +444,15 @@ struct Hdf5Writer::Impl {
     H5Pset_create_intermediate_group(link_properties.get(), 1);
     const PropertiesHandle in_memory(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_fapl_core(in_memory.get(), image_increment_bytes, /*backing_store=*/0);
+    const std::string name = unique_name();
     file = place.require(
-        FileHandle(H5Fcreate("optinc-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, in_memory.get())),
-        "/");
+        FileHandle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, in_memory.get())), "/");
+  }
+
+  /// HDF5 takes two open files of one name for the same file, in memory as well.
+  static std::string unique_name() {
+    static std::atomic<std::uint64_t> count{0};
+    return fmt::format("optinc-in-memory-{}", count++);
   }
 
   void write_attribute(const std::string& object, const std::string& name, hid_t type, hid_t space,
@@ -534,6 +541,7 @@ void Hdf5Writer::write_string(const std::string& object, const std::string& name
 
 void Hdf5Writer::write_strings(const std::string& object, const std::string& name,
                                const std::vector<std::string>& values) {
+  if (values.empty()) impl_->place.fail(attribute_place(object, name), "it has no values");
   std::size_t length = 1;
   for (const std::string& value : values) length = std::max(length, value.size());
   std::vector<char> bytes(values.size() * length, '\0');

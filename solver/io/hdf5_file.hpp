@@ -95,7 +95,7 @@ class Hdf5Writer {
   void create_group(const std::string& group);
 
   /// Attributes of an existing object: variable-length UTF-8 for one string, fixed length padded
-  /// with nulls for an array of strings (as h5py writes them), 64 bit for numbers.
+  /// with nulls for a non-empty array of strings (as h5py writes them), 64 bit for numbers.
   void write_string(const std::string& object, const std::string& name, const std::string& value);
   void write_strings(const std::string& object, const std::string& name,
                      const std::vector<std::string>& values);

@@ -37,6 +37,11 @@ struct UnitSum {
   std::vector<std::pair<Eigen::Index, double>> terms;  ///< unit, factor
 };
 
+/// A ReLU commutes with a positive factor, so its steps may be small and read large. A quarter
+/// brings the largest singular values of the ripple form from 134 to 43 (36 at an eighth, where
+/// the last layer grows to 73) and costs nothing; a power of two keeps it exact.
+constexpr double relu_step_scale = 0.25;
+
 /// Collects the units of one hidden layer.
 class LayerBuilder {
  public:
@@ -51,9 +56,9 @@ class LayerBuilder {
   UnitSum step(const AffineForm& form, double centre, double width) {
     const AffineForm ramp = (form + (-centre)) * (1 / width) + 0.5;
     if (step_ == Activation::clipped_relu) return {{{add(ramp), 1.0}}};
-    const Eigen::Index rising = add(ramp);
-    const Eigen::Index saturating = add(ramp + (-1.0));
-    return {{{rising, 1.0}, {saturating, -1.0}}};
+    const Eigen::Index rising = add(ramp * relu_step_scale);
+    const Eigen::Index saturating = add((ramp + (-1.0)) * relu_step_scale);
+    return {{{rising, 1 / relu_step_scale}, {saturating, -1 / relu_step_scale}}};
   }
 
   /// The reading as a function of the finished layer's units.

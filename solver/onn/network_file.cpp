@@ -60,6 +60,9 @@ void refuse_unbuilt(const Hdf5File& file, const std::string& group) {
     fail(file, group,
          "holds mapped meshes (sigma, mesh), which are part of the design and not built yet");
   }
+  if (file.has_attribute(group, "segment")) {
+    fail(file, group, "has a segment size, which is part of the design and not built yet");
+  }
   if (file.has_attribute(group, "mapping") && file.read_string(group, "mapping") != "svd") {
     fail(file, group,
          fmt::format("mapping = \"{}\" is part of the design and not built yet (known: svd)",

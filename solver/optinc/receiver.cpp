@@ -2,8 +2,6 @@
 #include "solver/optinc/receiver.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace optinc {
 
@@ -32,7 +30,8 @@ OutputCalibration fit_affine(const Eigen::RowVectorXd& output, const Eigen::RowV
 }
 
 int slice(double calibrated_digits) {
-  return static_cast<int>(std::clamp(std::floor(calibrated_digits + 0.5), 0.0, 3.0));
+  return static_cast<int>(calibrated_digits >= 0.5) + static_cast<int>(calibrated_digits >= 1.5) +
+         static_cast<int>(calibrated_digits >= 2.5);
 }
 
 }  // namespace

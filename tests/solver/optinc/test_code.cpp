@@ -69,9 +69,8 @@ double rounded_in_double(Rounding rounding, double average) {
 }  // namespace
 
 TEST_CASE("Codes of all tuples agree with the definition and fill the alphabet") {
-  const auto [servers, bits, digits_per_input] = GENERATE(
-      table<int, int, int>({{2, 4, 1}, {2, 4, 2}, {3, 4, 1}, {3, 4, 2}, {4, 4, 1}, {2, 6, 1},
-                            {2, 6, 3}, {2, 8, 2}}));
+  const auto [servers, bits, digits_per_input] = GENERATE(table<int, int, int>(
+      {{2, 4, 1}, {2, 4, 2}, {3, 4, 1}, {3, 4, 2}, {4, 4, 1}, {2, 6, 1}, {2, 6, 3}, {2, 8, 2}}));
   CAPTURE(servers, bits, digits_per_input);
   CodeFormat format = with_digits_per_input(servers, bits, digits_per_input);
   std::set<CodeKey> seen;
@@ -93,9 +92,8 @@ TEST_CASE("Codes of all tuples agree with the definition and fill the alphabet")
     for (const Rounding rounding : {Rounding::half_up, Rounding::half_even, Rounding::floor}) {
       format.rounding = rounding;
       const double average = static_cast<double>(sum) / servers;
-      roundings_agree =
-          roundings_agree && static_cast<double>(round_average(format, sum)) ==
-                                 rounded_in_double(rounding, average);
+      roundings_agree = roundings_agree && static_cast<double>(round_average(format, sum)) ==
+                                               rounded_in_double(rounding, average);
     }
   } while (tuples.next());
   CHECK(averages_agree);
@@ -112,9 +110,13 @@ TEST_CASE("Rounding of halves") {
     format.rounding = rounding;
     return round_average(format, scaled);
   };
-  for (const auto& [scaled, up, even, down] :
-       {std::array<std::int64_t, 4>{2, 1, 0, 0}, {6, 2, 2, 1}, {10, 3, 2, 2}, {9, 2, 2, 2},
-        {11, 3, 3, 2}, {0, 0, 0, 0}, {1020, 255, 255, 255}}) {
+  for (const auto& [scaled, up, even, down] : {std::array<std::int64_t, 4>{2, 1, 0, 0},
+                                               {6, 2, 2, 1},
+                                               {10, 3, 2, 2},
+                                               {9, 2, 2, 2},
+                                               {11, 3, 3, 2},
+                                               {0, 0, 0, 0},
+                                               {1020, 255, 255, 255}}) {
     CAPTURE(scaled);
     CHECK(rounded(Rounding::half_up, scaled) == up);
     CHECK(rounded(Rounding::half_even, scaled) == even);

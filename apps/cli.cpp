@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "apps/help.hpp"
+#include "build_info.hpp"
+#include "cuda/cuda_backend.hpp"
+#include "solver/text.hpp"
+
+namespace optinc {
+
+namespace {
+
+/// Commands of the design that this version refuses with a message of its own.
+const std::vector<std::string>& unbuilt_commands() {
+  static const std::vector<std::string> names = {
+      "tolerance", "sensitivity", "combine",      "average",    "cost",       "bench",
+      "onn train", "onn show",    "mesh correct", "trace make", "trace stats"};
+  return names;
+}
+
+std::vector<std::string> known_names(const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  return names;
+}
+
+const Command* find_command(const std::vector<Command>& commands, const std::string& name) {
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&](const Command& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+bool is_unbuilt(const std::string& name) {
+  return std::find(unbuilt_commands().begin(), unbuilt_commands().end(), name) !=
+         unbuilt_commands().end();
+}
+
+[[noreturn]] void fail_unknown(const std::vector<Command>& commands, const std::string& name) {
+  if (is_unbuilt(name)) {
+    throw ConfigError(
+        fmt::format("command '{}' is part of the design and not built yet in this version", name));
+  }
+  throw ConfigError(fmt::format("unknown command '{}' (did you mean '{}'?); see `optinc help`",
+                                name, nearest_name(name, known_names(commands))));
+}
+
+/// Whether `word` is the first word of two-word commands ("mesh").
+bool is_command_group(const std::vector<Command>& commands, const std::string& word) {
+  return std::any_of(commands.begin(), commands.end(), [&](const Command& command) {
+    return command.name.rfind(word + " ", 0) == 0;
+  });
+}
+
+/// The command that `args` begins with; removes its words from `args`.
+const Command& take_command(const std::vector<Command>& commands, std::vector<std::string>& args) {
+  std::string name = args.front();
+  std::size_t words = 1;
+  if (find_command(commands, name) == nullptr && args.size() > 1 &&
+      (is_command_group(commands, name) || is_unbuilt(name + " " + args[1]))) {
+    name += " " + args[1];
+    words = 2;
+  }
+  const Command* command = find_command(commands, name);
+  if (command == nullptr) fail_unknown(commands, name);
+  args.erase(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(words));
+  return *command;
+}
+
+/// CLI11's message, with the nearest known option added where one was not known.
+std::string parse_message(const CLI::App& app, const CLI::ParseError& error,
+                          const std::vector<std::string>& args) {
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return message;
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const std::string& arg : args) {
+    const std::string name = arg.substr(0, arg.find('='));
+    if (name.rfind("--", 0) == 0 && std::find(known.begin(), known.end(), name) == known.end()) {
+      return fmt::format("unknown option '{}' (did you mean '{}'?)", name,
+                         nearest_name(name, known));
+    }
+  }
+  return message;
+}
+
+ExitCode run_command(const Command& command, std::vector<std::string> args,
+                     CommandContext& context) {
+  CLI::App app(command.summary, "optinc " + command.name);
+  app.set_help_flag();
+  bool help = false;
+  app.add_flag("-h,--help", help, "print this page")->configurable(false);
+  const CommandAction action = command.declare(app);
+  if (std::find_if(args.begin(), args.end(), [](const std::string& arg) {
+        return arg == "--help" || arg == "-h";
+      }) != args.end()) {
+    context.out << command_page(command);
+    return ExitCode::done;
+  }
+  const std::vector<std::string> given = args;
+  std::reverse(args.begin(), args.end());
+  try {
+    app.parse(args);
+  } catch (const CLI::ParseError& error) {
+    throw ConfigError(
+        fmt::format("{}; see `optinc help {}`", parse_message(app, error, given), command.name));
+  }
+  return action(context);
+}
+
+ExitCode dispatch(std::vector<std::string> args, CommandContext& context) {
+  const std::vector<Command> commands = all_commands();
+  if (args.empty()) {
+    context.err << overview_page(commands);
+    return ExitCode::usage;
+  }
+  if (args.front() == "--version") {
+    context.out << "optinc " << build_info::version << "\n";
+    return ExitCode::done;
+  }
+  if (args.front() == "--help" || args.front() == "-h") args.front() = "help";
+  if (args.size() == 1 && is_command_group(commands, args.front())) {
+    throw ConfigError(
+        fmt::format("'{}' needs a subcommand; see `optinc help {}`", args.front(), args.front()));
+  }
+  const Command& command = take_command(commands, args);
+  return run_command(command, std::move(args), context);
+}
+
+}  // namespace
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  for (auto* make : {sweep_commands, plot_commands, mesh_commands, onn_commands, trace_commands,
+                     info_commands, schema_commands, help_commands}) {
+    std::vector<Command> more = make();
+    std::move(more.begin(), more.end(), std::back_inserter(commands));
+  }
+  return commands;
+}
+
+BackendRegistry default_registry() {
+  return BackendRegistry({cuda_backend_entry(), cpu_backend_entry(), reference_backend_entry()});
+}
+
+int run_cli(const std::vector<std::string>& args, std::ostream& out, std::ostream& err,
+            bool err_is_terminal) {
+  try {
+    const BackendRegistry registry = default_registry();
+    CommandContext context{out, err, registry, err_is_terminal};
+    const ExitCode code = dispatch(args, context);
+    out.flush();
+    if (!out) throw DataError("standard output cannot be written (full disk or closed pipe)");
+    return static_cast<int>(code);
+  } catch (const UserError& error) {
+    err << "optinc: error: " << error.what() << "\n";
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    err << "optinc: error: out of memory (use a smaller problem or fewer threads)\n";
+  } catch (const std::exception& error) {
+    err << "optinc: internal error: " << error.what() << "\n";
+  }
+  return static_cast<int>(ExitCode::internal_error);
+}
+
+}  // namespace optinc

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/figure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "apps/find_program.hpp"
+#include "apps/process.hpp"
+#include "solver/error.hpp"
+#include "solver/io/atomic_file.hpp"
+
+namespace optinc {
+
+namespace {
+
+/// Okabe and Ito's palette, distinguishable with colour-vision deficiencies.
+constexpr std::array<const char*, 7> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                "#e69f00", "#56b4e9", "#000000"};
+constexpr std::array<int, 7> point_types = {7, 5, 9, 13, 11, 4, 6};
+
+/// A double-quoted gnuplot string that shows `text` literally.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char character : text) {
+    if (character == '"' || character == '\\') result += '\\';
+    result += static_cast<unsigned char>(character) < 0x20 ? ' ' : character;
+  }
+  return result + '"';
+}
+
+struct Range {
+  double lo = std::numeric_limits<double>::infinity();
+  double hi = -std::numeric_limits<double>::infinity();
+  bool has_zero = false;
+
+  void include(double value, bool positive_only) {
+    if (!std::isfinite(value)) return;
+    if (positive_only && value <= 0) {
+      has_zero = true;
+      return;
+    }
+    lo = std::min(lo, value);
+    hi = std::max(hi, value);
+  }
+  bool empty() const { return lo > hi; }
+};
+
+Range value_range(const Figure& figure) {
+  Range range;
+  for (const FigurePanel& panel : figure.panels) {
+    for (const FigureCurve& curve : panel.curves) {
+      for (const FigurePoint& point : curve.points) {
+        range.include(point.y, figure.log_y);
+        range.include(point.hi, figure.log_y);
+        if (!figure.log_y) range.include(point.lo, false);
+      }
+    }
+  }
+  return range;
+}
+
+/// Lower and upper end of the y axis, with room for the triangles of zeros on a log axis.
+Range axis_range(const Figure& figure) {
+  const Range values = value_range(figure);
+  Range axis;
+  axis.has_zero = values.has_zero;
+  if (figure.log_y) {
+    axis.lo = values.empty() ? 1e-6 : std::pow(10.0, std::floor(std::log10(values.lo)) - 1);
+    axis.hi = values.empty() ? 1.0 : std::pow(10.0, std::ceil(std::log10(values.hi)));
+    if (axis.hi <= axis.lo) axis.hi = axis.lo * 10;
+    return axis;
+  }
+  const double lo = values.empty() ? 0 : values.lo;
+  const double hi = values.empty() ? 1 : values.hi;
+  const double margin = hi > lo ? 0.05 * (hi - lo) : std::max(0.05 * std::abs(hi), 0.05);
+  axis.lo = lo - margin;
+  axis.hi = hi + margin;
+  return axis;
+}
+
+/// Data block: x, y, band low, band high (clamped to the axis), flag 1 for a zero on a log axis.
+std::string data_block(const FigureCurve& curve, const std::string& name, const Figure& figure,
+                       const Range& axis) {
+  std::string block = fmt::format("${} << EOD\n", name);
+  for (const FigurePoint& point : curve.points) {
+    if (!std::isfinite(point.y)) continue;
+    const auto shown = [&](double value) {
+      return figure.log_y ? std::max(value, axis.lo) : value;
+    };
+    const bool zero = figure.log_y && point.y <= 0;
+    const double lo = std::isfinite(point.lo) ? point.lo : point.y;
+    const double hi = std::isfinite(point.hi) ? point.hi : point.y;
+    block += fmt::format("{} {} {} {} {}\n", point.x, zero ? axis.lo * 2 : shown(point.y),
+                         shown(lo), shown(hi), zero ? 1 : 0);
+  }
+  return block + "EOD\n";
+}
+
+std::string curve_commands(const FigureCurve& curve, const std::string& name, std::size_t index,
+                           bool zeros) {
+  const std::string colour = colours[index % colours.size()];
+  std::string commands = fmt::format(
+      "${} using 1:3:4 with filledcurves fs transparent solid 0.18 noborder lc rgb '{}' notitle, "
+      "${} using 1:($5==0?$2:NaN) with linespoints lw 2 pt {} ps 0.8 lc rgb '{}' title {}",
+      name, colour, name, point_types[index % point_types.size()], colour, quoted(curve.label));
+  if (zeros) {
+    commands += fmt::format(
+        ", ${} using 1:($5==1?$2:NaN) with points pt 10 ps 1.1 lw 1.5 lc rgb '{}' notitle", name,
+        colour);
+  }
+  return commands;
+}
+
+std::string panel_commands(const Figure& figure, std::size_t panel_index, const Range& axis) {
+  const FigurePanel& panel = figure.panels[panel_index];
+  const bool first = panel_index == 0;
+  std::string script;
+  std::string plots;
+  for (std::size_t i = 0; i < panel.curves.size(); ++i) {
+    const std::string name = fmt::format("curve_{}_{}", panel_index, i);
+    script += data_block(panel.curves[i], name, figure, axis);
+    plots +=
+        (plots.empty() ? "" : ", \\\n  ") + curve_commands(panel.curves[i], name, i, axis.has_zero);
+  }
+  script += fmt::format("set xlabel {}\n", quoted(panel.x_label));
+  script += first ? fmt::format("set ylabel {}\n", quoted(figure.y_label)) : "unset ylabel\n";
+  script += panel.log_x ? "set logscale x\nset format x '10^{%L}'\n"
+                        : "unset logscale x\nset format x '%g'\n";
+  if (axis.has_zero && panel_index + 1 == figure.panels.size()) {
+    plots += ", \\\n  NaN with points pt 10 ps 1.1 lc rgb '#555555' title \"none observed\"";
+  }
+  return script + "plot " + plots + "\n";
+}
+
+void require_drawable(const Figure& figure) {
+  for (const FigurePanel& panel : figure.panels) {
+    for (const FigureCurve& curve : panel.curves) {
+      for (const FigurePoint& point : curve.points) {
+        if (std::isfinite(point.y)) return;
+      }
+    }
+  }
+  throw DataError("nothing to draw: no row has a finite value (check --y and --where)");
+}
+
+}  // namespace
+
+std::string gnuplot_script(const Figure& figure, bool png, const std::filesystem::path& output) {
+  const Range axis = axis_range(figure);
+  std::string script = fmt::format(
+      "set encoding utf8\nset terminal {} size {},{} enhanced font 'sans,{}' background '#ffffff'\n"
+      "set output {}\n",
+      png ? "pngcairo" : "svg", figure.width_px, figure.height_px, png ? 11 : 13,
+      quoted(output.string()));
+  script +=
+      "set grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror out\n"
+      "set key bottom center outside horizontal noenhanced samplen 2\n"
+      "set xlabel noenhanced\nset ylabel noenhanced\nset title noenhanced\n";
+  script += fmt::format("set yrange [{}:{}]\n", axis.lo, axis.hi);
+  if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\n";
+  script += fmt::format("set multiplot layout 1,{} title {} noenhanced\n", figure.panels.size(),
+                        quoted(figure.title));
+  for (std::size_t i = 0; i < figure.panels.size(); ++i) script += panel_commands(figure, i, axis);
+  return script + "unset multiplot\nunset output\n";
+}
+
+void draw_figure(const Figure& figure, const std::filesystem::path& output) {
+  const bool png = output.extension() == ".png";
+  if (!png && output.extension() != ".svg") {
+    throw ConfigError(fmt::format("{}: must end in .svg or .png", output.string()));
+  }
+  require_drawable(figure);
+  const std::filesystem::path gnuplot = find_program("gnuplot");
+  if (gnuplot.empty()) {
+    throw BackendError("gnuplot is not found in PATH (install the package gnuplot-nox)");
+  }
+  replace_atomically(output, [&](const std::filesystem::path& temporary) {
+    std::filesystem::path script = temporary;
+    script += ".gp";
+    write_file_atomically(script, gnuplot_script(figure, png, temporary));
+    const ProcessResult result = run_program(gnuplot, {script.string()});
+    std::error_code error;
+    std::filesystem::remove(script, error);
+    const bool drawn = std::filesystem::file_size(temporary, error) > 0 && !error;
+    if (result.exit_code != 0 || !drawn) {
+      throw BackendError(
+          fmt::format("gnuplot failed (status {}): {}", result.exit_code, result.error_output));
+    }
+  });
+}
+
+}  // namespace optinc

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace optinc {
+
+/// One point of a curve; band ends are NaN where there is no band.
+struct FigurePoint {
+  double x{};
+  double y{};
+  double lo{};
+  double hi{};
+};
+
+struct FigureCurve {
+  std::string label;
+  std::vector<FigurePoint> points;  ///< sorted by x
+};
+
+struct FigurePanel {
+  std::string x_label;
+  bool log_x = false;
+  std::vector<FigureCurve> curves;
+};
+
+/// Curves with bands, one panel beside the other, with a common y axis.
+struct Figure {
+  std::string title;
+  std::string y_label;
+  bool log_y = false;
+  int width_px = 900;
+  int height_px = 480;
+  std::vector<FigurePanel> panels;
+};
+
+/// Gnuplot program that draws `figure` into `output` (SVG or PNG by `png`). Text is taken
+/// literally. On a log y axis zeros are drawn as triangles at the lower edge.
+std::string gnuplot_script(const Figure& figure, bool png, const std::filesystem::path& output);
+
+/// Draws a figure, atomically; the ending of `output` (.svg, .png) chooses the format.
+/// Throws ConfigError for another ending, BackendError where gnuplot is missing or fails.
+void draw_figure(const Figure& figure, const std::filesystem::path& output);
+
+}  // namespace optinc

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/command.hpp"
+#include "apps/options.hpp"
+#include "solver/names.hpp"
+#include "solver/onn/accuracy.hpp"
+#include "solver/onn/analytic.hpp"
+#include "solver/onn/mapping.hpp"
+#include "solver/onn/network_file.hpp"
+#include "solver/optinc/chip.hpp"
+
+namespace optinc {
+namespace {
+
+struct BuildOptions {
+  int servers = 4;
+  int bits = 8;
+  std::optional<int> digits_per_input;
+  std::string rounding = enum_name(Rounding::half_up);
+  std::optional<std::int64_t> code_offset;
+  std::string form = enum_name(AnalyticForm::ripple);
+  std::string step = "clipped_relu";
+  std::string out;
+};
+
+struct CheckOptions {
+  std::string network;
+  std::string mapping = "none";
+  std::uint64_t max_codes = 4194304;
+  std::uint64_t sample_seed = 1;
+  BackendOptions backend;
+  bool json = false;
+};
+
+/// Structure of a network as hardware.
+struct NetworkShape {
+  std::vector<Eigen::Index> widths;  ///< inputs, then the outputs of every layer
+  std::vector<double> largest_singular_values;
+  std::int64_t mzi_count = 0;
+};
+
+NetworkShape shape_of(const Network& network, const MappedNetwork& mapped) {
+  NetworkShape shape;
+  shape.widths.push_back(network.format.inputs());
+  for (const MappedLayer& layer : mapped.layers) {
+    shape.widths.push_back(layer.bias.size());
+    shape.largest_singular_values.push_back(layer.gain * layer.attenuation.maxCoeff());
+  }
+  shape.mzi_count = mapped.mzi_count();
+  return shape;
+}
+
+CodeFormat requested_format(const BuildOptions& options) {
+  CodeFormat format = make_code_format(options.servers, options.bits);
+  if (options.digits_per_input) format.digits_per_input = *options.digits_per_input;
+  if (options.code_offset) format.code_offset = *options.code_offset;
+  format.rounding = parse_enum<Rounding>(options.rounding).value();
+  return format;
+}
+
+ExitCode run_build(const CommandContext& context, const BuildOptions& options) {
+  const AnalyticOptions analytic{
+      .form = parse_enum<AnalyticForm>(options.form).value(),
+      .step = options.step == "relu" ? Activation::relu : Activation::clipped_relu};
+  const Network network = build_analytic_network(requested_format(options), analytic);
+  write_network(options.out, network);
+  const NetworkShape shape = shape_of(network, map_svd(network, LayerGain::nominal));
+  context.out << fmt::format("wrote {}: {} network, widths {}, {} MZIs by SVD\n", options.out,
+                             network.kind, fmt::join(shape.widths, "-"), shape.mzi_count);
+  return ExitCode::done;
+}
+
+CommandAction declare_build(CLI::App& app) {
+  auto options = std::make_shared<BuildOptions>();
+  app.add_option("--servers", options->servers, "servers N that are averaged: 2 to 64")
+      ->capture_default_str();
+  app.add_option("--bits", options->bits, "bits per transmitted value: even, 4 to 16")
+      ->capture_default_str();
+  app.add_option("--digits-per-input", options->digits_per_input,
+                 "PAM4 digits merged per network input; must divide bits/2 (default 1 up to 8 "
+                 "bits, else 2 where bits/2 is even)");
+  add_choice_option(app, "--rounding", options->rounding, enum_names<Rounding>(),
+                    "rounding of the average");
+  app.add_option("--code-offset", options->code_offset,
+                 "code that means zero (default 2^(bits-1))");
+  add_choice_option(app, "--form", options->form, enum_names<AnalyticForm>(),
+                    "how the digits are resolved");
+  add_choice_option(app, "--step", options->step, {"clipped_relu", "relu"},
+                    "nonlinearity of the hidden layers");
+  app.add_option("--out", options->out, "file to write (HDF5, optinc-network/1)")
+      ->type_name("FILE")
+      ->required();
+  return [options](CommandContext& context) { return run_build(context, *options); };
+}
+
+std::vector<RealLayer> checked_layers(const Network& network, const MappedNetwork& mapped,
+                                      const Backend& backend, const std::string& mapping) {
+  if (mapping == "none") return dense_layers(network);
+  return build_chip(mapped, compose_ideal(mapped, backend), backend, StaticImperfections{}, 0, 0)
+      .layers;
+}
+
+void print_json(std::ostream& out, const Network& network, const NetworkShape& shape,
+                const NetworkAccuracy& accuracy, const CheckOptions& options,
+                const std::string& backend) {
+  const nlohmann::ordered_json document = {
+      {"codes", accuracy.codes},
+      {"correct", accuracy.correct},
+      {"accuracy", accuracy.accuracy()},
+      {"max_error_digits", accuracy.max_error_digits},
+      {"margin_digits", accuracy.margin_digits()},
+      {"exhaustive", accuracy.exhaustive},
+      {"kind", network.kind},
+      {"servers", network.format.servers},
+      {"bits", network.format.bits},
+      {"digits_per_input", network.format.digits_per_input},
+      {"rounding", enum_name(network.format.rounding)},
+      {"mapping", options.mapping},
+      {"backend", backend},
+      {"widths", shape.widths},
+      {"mzi_count", shape.mzi_count},
+      {"largest_singular_values", shape.largest_singular_values}};
+  out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+void print_text(std::ostream& out, const Network& network, const NetworkShape& shape,
+                const NetworkAccuracy& accuracy, const CheckOptions& options,
+                const std::string& backend) {
+  const std::string extent = accuracy.exhaustive
+                                 ? "all of them"
+                                 : fmt::format("a sample of {:.3g}, seed {}",
+                                               network.format.alphabet_size(), options.sample_seed);
+  out << fmt::format("{:<24} {}, {} servers, {} bits, {} digits per input, {}\n", "network",
+                     network.kind, network.format.servers, network.format.bits,
+                     network.format.digits_per_input, enum_name(network.format.rounding));
+  out << fmt::format("{:<24} {}\n", "widths", fmt::join(shape.widths, "-"));
+  out << fmt::format("{:<24} {}\n", "MZIs by SVD", shape.mzi_count);
+  out << fmt::format("{:<24} {:.4g}\n", "largest singular values",
+                     fmt::join(shape.largest_singular_values, ", "));
+  out << fmt::format("{:<24} {}, {} backend\n", "mapping", options.mapping, backend);
+  out << fmt::format("{:<24} {} ({})\n", "codes", accuracy.codes, extent);
+  out << fmt::format("{:<24} {} ({:.6f})\n", "correct", accuracy.correct, accuracy.accuracy());
+  out << fmt::format("{:<24} {:.3g} digits, margin {:.3g}\n", "largest output error",
+                     accuracy.max_error_digits, accuracy.margin_digits());
+}
+
+ExitCode run_check(const CommandContext& context, const CheckOptions& options) {
+  const Network network = read_network(options.network);
+  const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
+  const MappedNetwork mapped = map_svd(network, LayerGain::nominal);
+  const NetworkAccuracy accuracy =
+      measure_accuracy(checked_layers(network, mapped, *backend, options.mapping), network.format,
+                       *backend, options.max_codes, options.sample_seed);
+  (options.json ? print_json : print_text)(context.out, network, shape_of(network, mapped),
+                                           accuracy, options, backend->name());
+  return ExitCode::done;
+}
+
+CommandAction declare_check(CLI::App& app) {
+  auto options = std::make_shared<CheckOptions>();
+  app.add_option("NETWORK", options->network, "network (HDF5, optinc-network/1)")->required();
+  add_choice_option(app, "--mapping", options->mapping, {"none", "svd"},
+                    "none: the weights as they are; svd: through decomposed, ideal meshes");
+  app.add_option("--max-codes", options->max_codes,
+                 "above this many codes, look at a sample of this size")
+      ->capture_default_str();
+  app.add_option("--sample-seed", options->sample_seed, "seed of that sample")
+      ->capture_default_str();
+  add_backend_options(app, options->backend);
+  app.add_flag("--json", options->json, "print JSON instead of text");
+  return [options](CommandContext& context) { return run_check(context, *options); };
+}
+
+Command build_command() {
+  Command build;
+  build.name = "onn build";
+  build.summary = "write an optical network that is exact by construction";
+  build.description =
+      "Builds a network that gives the digits of the rounded average for every code, without "
+      "training, and writes it as HDF5.\n\n"
+      "The ripple form passes carries from the lowest digit up. It exists for 2 and 4 servers and "
+      "one digit per input. The pipeline form resolves digits from the top like a pipelined "
+      "converter. It exists for 2 to 64 servers, is smaller, and asks for far more precise "
+      "optics.\n\n"
+      "A step is one unit of a clipped ReLU or two units of a plain ReLU (relu, "
+      "homodyne_relu in the file).";
+  build.examples = {
+      {"optinc onn build --servers 4 --bits 8 --out ripple.h5", "the shipped ripple network"},
+      {"optinc onn build --servers 7 --bits 6 --rounding half_even --form pipeline --out p.h5",
+       "an odd number of servers, ties to even"}};
+  build.declare = declare_build;
+  return build;
+}
+
+Command check_command() {
+  Command check;
+  check.name = "onn check";
+  check.summary = "measure the accuracy of a network over all its codes";
+  check.description =
+      "Evaluates a network on every code of its alphabet, without noise, and counts the codes "
+      "whose digits are all right. Prints the largest distance of an output from its digit, the "
+      "margin that is left to the slicer, the size of the network as MZIs and the largest singular "
+      "value of each layer, which amplifies the errors of its meshes.\n\n"
+      "An alphabet above --max-codes is sampled with uniform independent levels; the result then "
+      "says \"exhaustive\": false.";
+  check.examples = {
+      {"optinc onn check data/networks/analytic_ripple_4servers_8bits.h5", "all 28,561 codes"},
+      {"optinc onn check ripple.h5 --mapping svd --json", "through ideal meshes, for a script"}};
+  check.declare = declare_check;
+  return check;
+}
+
+}  // namespace
+
+std::vector<Command> onn_commands() { return {build_command(), check_command()}; }
+
+}  // namespace optinc

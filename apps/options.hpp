@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "apps/command.hpp"
+
+namespace optinc {
+
+/// Which engine a command uses.
+struct BackendOptions {
+  std::string backend;  ///< empty: OPTINC_BACKEND, then "auto"
+  std::string precision = "f64";
+};
+
+/// Declares --backend and --precision.
+void add_backend_options(CLI::App& app, BackendOptions& options);
+
+/// The backend these options ask for. Throws BackendError or ConfigError; never falls back.
+std::unique_ptr<Backend> create_backend(const BackendOptions& options,
+                                        const BackendRegistry& registry);
+
+/// Declares an option whose value must be one of `choices` (message names them otherwise).
+CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::string& value,
+                               const std::vector<std::string>& choices,
+                               const std::string& description);
+
+/// Declares --out FILE|- with "-" as default.
+void add_out_option(CLI::App& app, std::string& out);
+
+/// Writes text to `out_option`: "-" is the context's standard output, else a file, atomically.
+void write_result(CommandContext& context, const std::string& out_option, const std::string& text);
+
+}  // namespace optinc

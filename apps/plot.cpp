@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/command.hpp"
+#include "apps/figure.hpp"
+#include "apps/options.hpp"
+#include "apps/summary_table.hpp"
+#include "solver/config/schema.hpp"
+#include "solver/io/atomic_file.hpp"
+#include "solver/montecarlo/columns.hpp"
+
+namespace optinc {
+
+namespace {
+
+struct PlotOptions {
+  std::vector<std::string> inputs;
+  std::string out;
+  std::vector<std::string> x;
+  std::string y = "element_error_rate";
+  std::vector<std::string> group;
+  std::vector<std::string> where;
+  std::string title;
+  std::string x_scale = "auto";
+  std::string y_scale = "auto";
+  std::string band = "p05-p95";
+  std::string script;
+  int width_px = 1000;
+  int height_px = 500;
+};
+
+/// --where PATH=VALUE.
+struct Filter {
+  std::string path;
+  std::string value;
+};
+
+bool is_numeric_axis(const std::string& path) {
+  const ConfigKey* key = find_config_key(path);
+  return key != nullptr && (key->type == ConfigType::real || key->type == ConfigType::integer);
+}
+
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
+}
+
+std::string axis_label(const std::string& path) {
+  const ConfigKey* key = find_config_key(path);
+  const std::string prefix = "imperfections.";
+  const std::string shown = path.rfind(prefix, 0) == 0 ? path.substr(prefix.size()) : path;
+  return with_unit(shown, key == nullptr ? "" : key->unit);
+}
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names = {"yield"};
+  for (const CsvColumn& column : metric_columns()) names.push_back(column.name);
+  return names;
+}
+
+std::string metric_unit(const std::string& metric) {
+  for (const CsvColumn& column : metric_columns()) {
+    if (column.name == metric) return column.unit;
+  }
+  return "";
+}
+
+/// Metrics near a constant or of either sign read better on a linear axis.
+bool linear_by_default(const std::string& metric) {
+  const std::set<std::string> linear = {
+      "yield",    "snr_db",         "cosine",   "contraction",
+      "bias_lsb", "sign_agreement", "fidelity", "fidelity_normalised"};
+  return linear.count(metric) != 0;
+}
+
+/// File values by their stem, numbers and words as they are.
+std::string short_value(const std::string& path, const std::string& value) {
+  const ConfigKey* key = find_config_key(path);
+  if (key != nullptr && key->type == ConfigType::file) {
+    return std::filesystem::path(value).stem().string();
+  }
+  return value;
+}
+
+/// Resolved choice of what is drawn, the same for all input files.
+struct Selection {
+  std::vector<std::string> x;
+  std::vector<std::string> group;
+  std::vector<Filter> filters;
+  std::string y_mean;
+  std::string y_lo;  ///< empty: no band
+  std::string y_hi;
+};
+
+std::vector<Filter> parse_filters(const std::vector<std::string>& texts,
+                                  const std::vector<std::string>& axes) {
+  std::vector<Filter> filters;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      throw ConfigError(fmt::format("--where {} (must have the form PATH=VALUE)", text));
+    }
+    filters.push_back({resolve_name(text.substr(0, equals), axes), text.substr(equals + 1)});
+  }
+  return filters;
+}
+
+void choose_columns(const std::string& metric, const std::string& band, Selection& selection) {
+  if (metric == "yield") {
+    selection.y_mean = "yield";
+    if (band != "none") {
+      selection.y_lo = "yield_ci_lo";
+      selection.y_hi = "yield_ci_hi";
+    }
+    return;
+  }
+  selection.y_mean = metric + "_mean";
+  if (band == "none") return;
+  selection.y_lo = metric + (band == "ci" ? "_ci_lo" : "_p05");
+  selection.y_hi = metric + (band == "ci" ? "_ci_hi" : "_p95");
+}
+
+Selection select(const PlotOptions& options, const SummaryTable& table) {
+  const std::vector<std::string> axes = table.axes();
+  Selection selection;
+  for (const std::string& name : options.x) selection.x.push_back(resolve_name(name, axes));
+  for (const std::string& name : options.group) selection.group.push_back(resolve_name(name, axes));
+  selection.filters = parse_filters(options.where, axes);
+  const auto used = [&](const std::string& axis) {
+    const auto is = [&](const std::string& other) { return other == axis; };
+    return std::any_of(selection.x.begin(), selection.x.end(), is) ||
+           std::any_of(selection.group.begin(), selection.group.end(), is) ||
+           std::any_of(selection.filters.begin(), selection.filters.end(),
+                       [&](const Filter& filter) { return filter.path == axis; });
+  };
+  if (options.x.empty()) {
+    for (const std::string& axis : axes) {
+      if (is_numeric_axis(axis) && !used(axis)) selection.x.push_back(axis);
+    }
+  }
+  if (selection.x.empty()) {
+    throw ConfigError(
+        fmt::format("{}: has no numeric axis to draw against; give --x", table.path.string()));
+  }
+  if (options.group.empty()) {
+    for (const std::string& axis : axes) {
+      if (!used(axis)) selection.group.push_back(axis);
+    }
+  }
+  choose_columns(resolve_name(options.y, metric_names()), options.band, selection);
+  return selection;
+}
+
+bool passes(const SummaryTable& table, std::size_t row, const std::vector<Filter>& filters) {
+  return std::all_of(filters.begin(), filters.end(), [&](const Filter& filter) {
+    const std::string& cell = table.rows[row][table.column(filter.path)];
+    return cell == filter.value || short_value(filter.path, cell) == filter.value;
+  });
+}
+
+/// One effect at a time: all x columns but `shown` are zero.
+bool others_are_zero(const SummaryTable& table, std::size_t row, const std::vector<std::string>& x,
+                     const std::string& shown) {
+  return std::all_of(x.begin(), x.end(), [&](const std::string& path) {
+    return path == shown || table.number(row, table.column(path)) == 0;
+  });
+}
+
+std::string curve_label(const SummaryTable& table, std::size_t row, const Selection& selection,
+                        bool name_file) {
+  std::string label = name_file ? table.path.stem().stem().string() : "";
+  for (const std::string& path : selection.group) {
+    label += (label.empty() ? "" : ", ") + short_value(path, table.rows[row][table.column(path)]);
+  }
+  return label.empty() ? selection.y_mean : label;
+}
+
+FigureCurve& curve_named(FigurePanel& panel, const std::string& label) {
+  for (FigureCurve& curve : panel.curves) {
+    if (curve.label == label) return curve;
+  }
+  panel.curves.push_back({label, {}});
+  return panel.curves.back();
+}
+
+void add_rows(const SummaryTable& table, const Selection& selection, const std::string& x,
+              bool name_file, FigurePanel& panel) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    if (!passes(table, row, selection.filters) || !others_are_zero(table, row, selection.x, x)) {
+      continue;
+    }
+    const auto cell = [&](const std::string& name) {
+      return name.empty() ? nan : table.number(row, table.column(name));
+    };
+    curve_named(panel, curve_label(table, row, selection, name_file))
+        .points.push_back(
+            {cell(x), cell(selection.y_mean), cell(selection.y_lo), cell(selection.y_hi)});
+  }
+}
+
+/// Log where the positive values span more than a factor of 30.
+bool wants_log_x(const FigurePanel& panel) {
+  double lo = std::numeric_limits<double>::infinity();
+  double hi = 0;
+  for (const FigureCurve& curve : panel.curves) {
+    for (const FigurePoint& point : curve.points) {
+      if (point.x < 0) return false;
+      if (point.x == 0) continue;
+      lo = std::min(lo, point.x);
+      hi = std::max(hi, point.x);
+    }
+  }
+  return hi > 30 * lo;
+}
+
+/// Takes the points that a log axis cannot show out of the panel and returns their number.
+std::size_t remove_unshowable(FigurePanel& panel) {
+  std::size_t removed = 0;
+  for (FigureCurve& curve : panel.curves) {
+    removed += std::erase_if(curve.points, [](const FigurePoint& point) { return point.x <= 0; });
+  }
+  return removed;
+}
+
+std::string default_title(const std::vector<SummaryTable>& tables, const std::string& band) {
+  double fewest = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const SummaryTable& table : tables) {
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      const double chips = table.number(row, table.column("chips"));
+      fewest = std::min(fewest, chips);
+      most = std::max(most, chips);
+    }
+  }
+  const std::string chips =
+      fewest < most ? fmt::format("{} to {}", fewest, most) : fmt::format("{}", most);
+  const std::string shown = band == "none" ? ""
+                            : band == "ci" ? "; band: 95 % interval"
+                                           : "; band: 5 to 95 % of the chips";
+  return fmt::format("mean over {} chips{}", chips, shown);
+}
+
+void require_log_values(const Figure& figure, const std::string& metric) {
+  for (const FigurePanel& panel : figure.panels) {
+    for (const FigureCurve& curve : panel.curves) {
+      for (const FigurePoint& point : curve.points) {
+        if (point.y < 0) {
+          throw ConfigError(fmt::format("{} has negative values; use --y-scale linear", metric));
+        }
+      }
+    }
+  }
+}
+
+Figure make_figure(const PlotOptions& options, CommandContext& context) {
+  std::vector<SummaryTable> tables;
+  for (const std::string& input : options.inputs) tables.push_back(read_summary(input));
+  Figure figure;
+  figure.title = options.title.empty() ? default_title(tables, options.band) : options.title;
+  figure.width_px = options.width_px;
+  figure.height_px = options.height_px;
+  const std::string metric = resolve_name(options.y, metric_names());
+  figure.y_label = with_unit(metric, metric_unit(metric));
+  figure.log_y =
+      options.y_scale == "log" || (options.y_scale == "auto" && !linear_by_default(metric));
+  for (const SummaryTable& table : tables) {
+    const Selection selection = select(options, table);
+    figure.panels.resize(std::max(figure.panels.size(), selection.x.size()));
+    for (std::size_t i = 0; i < selection.x.size(); ++i) {
+      FigurePanel& panel = figure.panels[i];
+      const std::string label = axis_label(selection.x[i]);
+      if (!panel.x_label.empty() && panel.x_label != label) {
+        throw ConfigError("the files have different axes; choose with --x");
+      }
+      panel.x_label = label;
+      add_rows(table, selection, selection.x[i], tables.size() > 1, panel);
+    }
+  }
+  for (FigurePanel& panel : figure.panels) {
+    panel.log_x = options.x_scale == "log" || (options.x_scale == "auto" && wants_log_x(panel));
+    const std::size_t removed = panel.log_x ? remove_unshowable(panel) : 0;
+    if (removed > 0) {
+      context.err << fmt::format("optinc: {} points at {} <= 0 are not on the log axis\n", removed,
+                                 panel.x_label);
+    }
+    for (FigureCurve& curve : panel.curves) {
+      std::stable_sort(curve.points.begin(), curve.points.end(),
+                       [](const FigurePoint& a, const FigurePoint& b) { return a.x < b.x; });
+    }
+  }
+  if (figure.log_y) require_log_values(figure, metric);
+  return figure;
+}
+
+CommandAction declare_plot(CLI::App& app) {
+  const auto options = std::make_shared<PlotOptions>();
+  app.add_option("RESULT", options->inputs, "results of `optinc sweep`: row or summary files")
+      ->required();
+  app.add_option("--out", options->out, "figure, .svg or .png")->required()->type_name("FILE");
+  app.add_option("--x", options->x,
+                 "axis to draw against; several give a panel each, with the others held at 0 "
+                 "(default: every numeric axis)")
+      ->type_name("PATH");
+  app.add_option("--y", options->y, "metric, or yield")
+      ->type_name("METRIC")
+      ->default_str(options->y);
+  app.add_option("--group", options->group,
+                 "axis whose values give one curve each (default: every axis left over)")
+      ->type_name("PATH");
+  app.add_option("--where", options->where, "draw only rows with this value")
+      ->type_name("PATH=VALUE");
+  add_choice_option(app, "--band", options->band, {"p05-p95", "ci", "none"},
+                    "what is shaded: quantiles over the chips or the interval of the mean");
+  add_choice_option(app, "--x-scale", options->x_scale, {"auto", "log", "linear"}, "x axis");
+  add_choice_option(app, "--y-scale", options->y_scale, {"auto", "log", "linear"}, "y axis");
+  app.add_option("--title", options->title, "title (default: chips and band)")->type_name("TEXT");
+  app.add_option("--width", options->width_px, "width in pixels")
+      ->check(CLI::Range(200, 10000))
+      ->default_str("1000");
+  app.add_option("--height", options->height_px, "height in pixels")
+      ->check(CLI::Range(150, 10000))
+      ->default_str("500");
+  app.add_option("--script", options->script, "also write the gnuplot script here")
+      ->type_name("FILE");
+  return [options](CommandContext& context) {
+    const Figure figure = make_figure(*options, context);
+    draw_figure(figure, options->out);
+    if (!options->script.empty()) {
+      const bool png = std::filesystem::path(options->out).extension() == ".png";
+      write_file_atomically(options->script, gnuplot_script(figure, png, options->out));
+    }
+    return ExitCode::done;
+  };
+}
+
+}  // namespace
+
+std::vector<Command> plot_commands() {
+  return {{.name = "plot",
+           .summary = "draw a metric against a swept axis",
+           .description =
+               "Reads the summary beside each result and draws the mean of a metric with a band, "
+               "through gnuplot. On a log axis, points where nothing was observed (a rate of 0) "
+               "are triangles at the lower edge.\n\n"
+               "Column names may be shortened to an unambiguous ending: coupler.sigma_rad for "
+               "imperfections.coupler.sigma_rad.",
+           .examples = {{"optinc plot r.csv --out r.svg",
+                         "Error rate against every numeric axis, a panel each:"},
+                        {"optinc plot r.csv --out r.png --x coupler.sigma_rad --y nmse "
+                         "--where workload.trace=llama_wikitext2",
+                         "One metric, one axis, one workload:"}},
+           .declare = declare_plot}};
+}
+
+}  // namespace optinc

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/config/schema.hpp"
+
+#include <algorithm>
+#include <numbers>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "solver/text.hpp"
+
+namespace optinc {
+namespace {
+
+constexpr double pi = std::numbers::pi;
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+constexpr double largest_integer = 9007199254740992.0;  // 2^53: every integer up to it is a double
+constexpr auto none = std::nullopt;
+
+ConfigKey real(std::string path, std::optional<ConfigValue> fallback, double minimum,
+               double maximum, std::string unit, std::string description) {
+  return {.path = std::move(path),
+          .type = ConfigType::real,
+          .default_value = std::move(fallback),
+          .minimum = minimum,
+          .maximum = maximum,
+          .choices = {},
+          .unit = std::move(unit),
+          .description = std::move(description),
+          .built = true,
+          .unbuilt_choices = {}};
+}
+
+ConfigKey integer(std::string path, std::optional<ConfigValue> fallback, double minimum,
+                  double maximum, std::string description) {
+  ConfigKey key =
+      real(std::move(path), std::move(fallback), minimum, maximum, "", std::move(description));
+  key.type = ConfigType::integer;
+  return key;
+}
+
+ConfigKey choice(std::string path, std::optional<ConfigValue> fallback,
+                 std::vector<std::string> choices, std::vector<std::string> unbuilt_choices,
+                 std::string description) {
+  ConfigKey key =
+      real(std::move(path), std::move(fallback), -unbounded, unbounded, "", std::move(description));
+  key.type = ConfigType::choice;
+  key.choices = std::move(choices);
+  key.unbuilt_choices = std::move(unbuilt_choices);
+  return key;
+}
+
+ConfigKey file(std::string path, std::string description) {
+  ConfigKey key = real(std::move(path), none, -unbounded, unbounded, "", std::move(description));
+  key.type = ConfigType::file;
+  return key;
+}
+
+ConfigKey boolean(std::string path, std::optional<ConfigValue> fallback, std::string description) {
+  ConfigKey key =
+      real(std::move(path), std::move(fallback), -unbounded, unbounded, "", std::move(description));
+  key.type = ConfigType::boolean;
+  return key;
+}
+
+ConfigKey unbuilt(ConfigKey key) {
+  key.built = false;
+  return key;
+}
+
+ConfigKey unbuilt_real(std::string path, double minimum, double maximum, std::string unit,
+                       std::string description) {
+  return unbuilt(
+      real(std::move(path), none, minimum, maximum, std::move(unit), std::move(description)));
+}
+
+using Keys = std::vector<ConfigKey>;
+using Text = std::string;
+
+void add_workload(Keys& keys) {
+  keys.push_back(choice("workload.kind", Text("trace"), {"trace"},
+                        {"gaussian", "laplace", "student_t"}, "where the gradients come from"));
+  keys.push_back(file("workload.trace",
+                      "gradient trace (HDF5, optinc-gradient-trace/1); it fixes "
+                      "the number of servers"));
+  keys.push_back(integer("workload.bits", std::int64_t{8}, 4, 16,
+                         "bits b per transmitted value, even; two per PAM4 symbol"));
+  keys.push_back(integer("workload.block", std::int64_t{1024}, 1, largest_integer,
+                         "elements that share one quantiser scale"));
+  keys.push_back(
+      integer("workload.code_offset", none, 1, 65534, "code that means zero; unset: 2^(b-1)"));
+  keys.push_back(choice("workload.rounding", Text("half_up"), {"half_up", "half_even", "floor"}, {},
+                        "how the average of the servers becomes an integer"));
+  keys.push_back(unbuilt(
+      boolean("workload.power_of_two_scale", none, "round block scales up to powers of two")));
+  keys.push_back(unbuilt(boolean("workload.stochastic_rounding", none,
+                                 "seeded stochastic rounding in the quantiser")));
+  keys.push_back(unbuilt(
+      integer("workload.elements", none, 1, largest_integer, "elements of a synthetic workload")));
+  keys.push_back(unbuilt_real("workload.correlation", -1, 1, "",
+                              "correlation between servers of a synthetic workload"));
+}
+
+void add_network(Keys& keys) {
+  keys.push_back(
+      choice("network.kind", Text("analytic"), {"analytic"}, {},
+             "network built from formulas, exact by construction; or give network.file"));
+  keys.push_back(choice("network.form", Text("ripple"), {"ripple", "pipeline"}, {},
+                        "analytic network: digits resolved from the bottom (2 or 4 servers) or "
+                        "from the top (any number)"));
+  keys.push_back(choice("network.step", Text("clipped_relu"), {"clipped_relu", "relu"}, {},
+                        "analytic network: detector nonlinearity, one clipped_relu or two relu "
+                        "units per step"));
+  keys.push_back(file("network.file",
+                      "network file (HDF5, optinc-network/1) in place of an "
+                      "analytic network"));
+  keys.push_back(choice("network.mapping", Text("svd"), {"svd"}, {"segmented", "real_part"},
+                        "how a weight matrix becomes meshes"));
+  keys.push_back(
+      choice("network.mesh", Text("clements"), {"clements"}, {"reck"}, "topology of the meshes"));
+  keys.push_back(integer("network.digits_per_input", none, 1, 8,
+                         "PAM4 digits merged per network input; unset: 1 for b <= 8, else 2 where "
+                         "the digit count is even, else 1"));
+  keys.push_back(choice("network.layer_gain", Text("nominal"), {"nominal", "none"}, {"fitted"},
+                        "electronic gain per layer: restore the scale of the weights, or none"));
+  keys.push_back(unbuilt(integer("network.segment", none, 1, 65536,
+                                 "block size of a segmented "
+                                 "mapping")));
+  keys.push_back(unbuilt(
+      choice("network.lo_phase", none, {}, {"fitted"}, "local-oscillator phase per layer")));
+  keys.push_back(
+      unbuilt(choice("network.detection", none, {}, {"homodyne_relu", "clipped_relu", "intensity"},
+                     "detection after each layer; set by network.step or the network "
+                     "file in this version")));
+  keys.push_back(unbuilt_real("network.clip", 0, unbounded, "",
+                              "saturation of clipped_relu; 1 in analytic networks, set by the "
+                              "network file otherwise"));
+}
+
+void add_phase_and_coupler(Keys& keys) {
+  const Text p = "imperfections.";
+  keys.push_back(choice(p + "preset", Text("ideal"), {"ideal"},
+                        {"lab_best", "foundry_typical", "foundry_worst", "sin"},
+                        "named set of imperfections that single keys override"));
+  keys.push_back(real(p + "phase.fabrication_sigma_rad", 0.0, 0, pi, "rad",
+                      "static Gaussian error of every phase"));
+  keys.push_back(boolean(p + "phase.on_output_screen", true,
+                         "whether the output phase screens have that error too"));
+  keys.push_back(unbuilt_real(p + "phase.correlation_um", 0, unbounded, "um",
+                              "correlation length of the phase error over the layout"));
+  keys.push_back(
+      unbuilt(integer(p + "phase.dac_bits", none, 4, 16, "phases rounded to 2 pi / 2^bits")));
+  keys.push_back(unbuilt_real(p + "phase.drift_sigma_rad", 0, pi, "rad",
+                              "Ornstein-Uhlenbeck drift since calibration"));
+  keys.push_back(unbuilt_real(p + "phase.drift_tau_s", 0, unbounded, "s", "its time constant"));
+  keys.push_back(unbuilt_real(p + "phase.time_s", 0, unbounded, "s", "time since calibration"));
+  keys.push_back(unbuilt_real(p + "phase.jitter_sigma_rad", 0, pi, "rad",
+                              "fast phase noise, new for every symbol"));
+  keys.push_back(real(p + "coupler.sigma_rad", 0.0, 0, pi / 4, "rad",
+                      "static Gaussian splitting-angle error of every coupler"));
+  keys.push_back(real(p + "coupler.mean_rad", 0.0, -pi / 4, pi / 4, "rad",
+                      "common splitting-angle error (detuning)"));
+}
+
+void add_loss_and_crosstalk(Keys& keys) {
+  const Text p = "imperfections.";
+  keys.push_back(unbuilt_real(p + "loss.mzi_db", 0, unbounded, "dB", "loss of every MZI"));
+  keys.push_back(unbuilt_real(p + "loss.mzi_sigma_db", 0, unbounded, "dB", "its spread"));
+  keys.push_back(
+      unbuilt_real(p + "loss.waveguide_db_per_cm", 0, unbounded, "dB/cm", "propagation loss"));
+  keys.push_back(unbuilt_real(p + "loss.crossing_db", 0, unbounded, "dB", "loss of a crossing"));
+  keys.push_back(unbuilt_real(p + "loss.facet_db", 0, unbounded, "dB", "fibre-chip coupling"));
+  keys.push_back(unbuilt(choice(p + "loss.placement", none, {}, {"balanced", "mzi_only"},
+                                "whether modes that pass a column without an MZI lose too")));
+  keys.push_back(unbuilt(choice(p + "crosstalk.thermal.model", none, {}, {"exponential"},
+                                "thermal crosstalk between heaters")));
+  keys.push_back(unbuilt_real(p + "crosstalk.thermal.coefficient", 0, 1, "",
+                              "coupling extrapolated to distance 0"));
+  keys.push_back(
+      unbuilt_real(p + "crosstalk.thermal.decay_um", 0, unbounded, "um", "decay length"));
+  keys.push_back(unbuilt_real(p + "crosstalk.thermal.radius_um", 0, unbounded, "um",
+                              "largest distance that counts"));
+  keys.push_back(unbuilt_real(p + "crosstalk.optical_db", -200, 0, "dB",
+                              "power coupled between adjacent modes after each column"));
+}
+
+void add_link(Keys& keys) {
+  const Text p = "imperfections.";
+  keys.push_back(unbuilt_real(p + "combiner.amplitude_sigma", 0, 1, "",
+                              "amplitude error per chip, server and group"));
+  keys.push_back(unbuilt_real(p + "combiner.phase_sigma_rad", 0, pi, "rad",
+                              "phase error per chip, server and group"));
+  keys.push_back(unbuilt_real(p + "laser.server_phase_sigma_rad", 0, pi, "rad",
+                              "phase error per chip and server"));
+  keys.push_back(unbuilt_real(p + "laser.power_dbm", -100, 100, "dBm", "source power"));
+  keys.push_back(unbuilt_real(p + "laser.rin_db_hz", -300, 0, "dB/Hz", "relative intensity noise"));
+  keys.push_back(unbuilt_real(p + "laser.linewidth_hz", 0, unbounded, "Hz", "source linewidth"));
+  keys.push_back(unbuilt_real(p + "transmitter.extinction_ratio_db", 0, unbounded, "dB",
+                              "PAM4 outer extinction ratio"));
+  keys.push_back(unbuilt_real(p + "transmitter.rlm", 0, 1, "", "PAM4 level mismatch ratio"));
+  keys.push_back(unbuilt_real(p + "receiver.responsivity_a_w", 0, unbounded, "A/W",
+                              "photodiode responsivity"));
+  keys.push_back(unbuilt_real(p + "receiver.dark_na", 0, unbounded, "nA", "dark current"));
+  keys.push_back(unbuilt_real(p + "receiver.thermal_pa_rthz", 0, unbounded, "pA/sqrt(Hz)",
+                              "input-referred amplifier noise"));
+  keys.push_back(
+      unbuilt_real(p + "receiver.bandwidth_ghz", 0, unbounded, "GHz", "receiver bandwidth"));
+  keys.push_back(unbuilt(integer(p + "receiver.adc_bits", none, 1, 16, "converter resolution")));
+  keys.push_back(choice("receiver.calibration", Text("affine"), {"none", "gain", "affine"}, {},
+                        "what the receiver fits per output on the chip's own codes"));
+  keys.push_back(unbuilt(choice("combiner.mode", none, {}, {"coherent", "incoherent"},
+                                "combiner adds fields of one source, or detects and remodulates")));
+}
+
+void add_layout(Keys& keys) {
+  for (const auto& [name, meaning] :
+       {std::pair{"column_pitch_um", "distance of mesh columns"},
+        std::pair{"row_pitch_um", "distance of modes"},
+        std::pair{"arm_spacing_um", "distance of the arms of an MZI"},
+        std::pair{"theta_offset_um", "place of the theta heater along its column"},
+        std::pair{"phi_offset_um", "place of the phi heater along its column"}}) {
+    keys.push_back(unbuilt_real(Text("layout.") + name, 0, unbounded, "um", meaning));
+  }
+}
+
+void add_run(Keys& keys) {
+  keys.push_back(
+      integer("montecarlo.chips", std::int64_t{100}, 1, 4294967295.0, "chips per sweep point"));
+  keys.push_back(
+      integer("montecarlo.seed", std::int64_t{1}, 0, largest_integer, "key of the random streams"));
+  keys.push_back(unbuilt(integer("montecarlo.min_chips", none, 1, 4294967295.0,
+                                 "chips before the stopping rule may stop")));
+  keys.push_back(unbuilt(integer("montecarlo.max_chips", none, 1, 4294967295.0,
+                                 "chips after which the stopping rule stops")));
+  keys.push_back(unbuilt(
+      choice("montecarlo.target.metric", none, {}, {}, "metric that the stopping rule watches")));
+  keys.push_back(unbuilt_real("montecarlo.target.rel_halfwidth", 0, unbounded, "",
+                              "relative half-width of its interval at which to stop"));
+  keys.push_back(unbuilt_real("montecarlo.target.abs_halfwidth", 0, unbounded, "",
+                              "absolute half-width at which to stop"));
+  keys.push_back(choice("evaluation", Text("codes"), {"codes"}, {"sampled", "tuples"},
+                        "what a chip is evaluated on: every code that occurs in the trace"));
+  keys.push_back(unbuilt(integer("max_codes", none, 1, largest_integer,
+                                 "largest number of codes evaluated without sampling")));
+  keys.push_back(real("report.yield_limit", 1e-3, 0, 1, "",
+                      "a chip counts towards the yield when its element error rate is below"));
+}
+
+Keys make_keys() {
+  Keys keys;
+  add_workload(keys);
+  add_network(keys);
+  add_phase_and_coupler(keys);
+  add_loss_and_crosstalk(keys);
+  add_link(keys);
+  add_layout(keys);
+  add_run(keys);
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_keys() {
+  static const std::vector<ConfigKey> keys = make_keys();
+  return keys;
+}
+
+const ConfigKey* find_config_key(std::string_view path) {
+  const auto& keys = config_keys();
+  const auto found = std::find_if(keys.begin(), keys.end(),
+                                  [&](const ConfigKey& key) { return key.path == path; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::string nearest_config_path(std::string_view path) {
+  const std::string ending = fmt::format(".{}", path);
+  std::vector<std::string> paths;
+  for (const ConfigKey& key : config_keys()) {
+    if (std::string_view(key.path).ends_with(ending)) return key.path;
+    paths.push_back(key.path);
+  }
+  return nearest_name(path, paths);
+}
+
+}  // namespace optinc

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/config/sweep_config.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+#include <nlohmann/json.hpp>
+
+#include "solver/error.hpp"
+#include "solver/io/hash.hpp"
+#include "solver/optinc/code.hpp"
+#include "solver/text.hpp"
+
+namespace optinc {
+
+namespace {
+
+/// Where a value came from, for messages: "sweep.toml:14:3" or "--set".
+std::string place(const std::string& name, const toml::source_region& source) {
+  return fmt::format("{}:{}:{}", name, source.begin.line, source.begin.column);
+}
+
+[[noreturn]] void fail(const std::string& where, const std::string& problem) {
+  throw ConfigError(fmt::format("{}: {}", where, problem));
+}
+
+std::string join(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const ConfigKey& require_key(const std::string& path, const std::string& where) {
+  const ConfigKey* key = find_config_key(path);
+  if (key == nullptr) {
+    fail(where,
+         fmt::format("unknown key '{}' (did you mean '{}'?)", path, nearest_config_path(path)));
+  }
+  if (!key->built) {
+    fail(where, fmt::format("{} is part of the design, not built yet in this version ({}); leave "
+                            "it out",
+                            path, key->description));
+  }
+  return *key;
+}
+
+double require_in_range(const ConfigKey& key, double number, const std::string& where) {
+  if (!std::isfinite(number))
+    fail(where, fmt::format("{} = {} (must be finite)", key.path, number));
+  if (number < key.minimum || number > key.maximum) {
+    fail(where,
+         fmt::format("{} = {} (must lie in {} .. {})", key.path, number, key.minimum, key.maximum));
+  }
+  return number;
+}
+
+ConfigValue real_value(const ConfigKey& key, const toml::node& node, const std::string& where) {
+  if (!node.is_number()) fail(where, fmt::format("{} must be a number", key.path));
+  // Adding zero turns -0 into 0, so that both have the same text and task id.
+  return require_in_range(key, *node.value<double>() + 0.0, where);
+}
+
+ConfigValue integer_value(const ConfigKey& key, const toml::node& node, const std::string& where) {
+  if (!node.is_integer()) fail(where, fmt::format("{} must be an integer", key.path));
+  const std::int64_t number = *node.value_exact<std::int64_t>();
+  require_in_range(key, static_cast<double>(number), where);
+  return number;
+}
+
+ConfigValue choice_value(const ConfigKey& key, const std::string& text, const std::string& where) {
+  const auto listed = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), text) != names.end();
+  };
+  if (listed(key.choices)) return text;
+  if (listed(key.unbuilt_choices)) {
+    fail(where, fmt::format("{} = \"{}\" is part of the design, not built yet in this version "
+                            "(built: {})",
+                            key.path, text, join(key.choices)));
+  }
+  fail(where, fmt::format("{} = \"{}\" (known: {})", key.path, text, join(key.choices)));
+}
+
+ConfigValue key_value(const ConfigKey& key, const toml::node& node, const std::string& where) {
+  switch (key.type) {
+    case ConfigType::real:
+      return real_value(key, node, where);
+    case ConfigType::integer:
+      return integer_value(key, node, where);
+    case ConfigType::boolean:
+      if (!node.is_boolean()) fail(where, fmt::format("{} must be true or false", key.path));
+      return *node.value<bool>();
+    case ConfigType::text:
+    case ConfigType::file:
+    case ConfigType::choice:
+      break;
+  }
+  if (!node.is_string()) fail(where, fmt::format("{} must be a string", key.path));
+  const std::string text = *node.value<std::string>();
+  if (text.empty())
+    fail(where, fmt::format("{} is empty (give a value or leave it out)", key.path));
+  return key.type == ConfigType::choice ? choice_value(key, text, where) : ConfigValue(text);
+}
+
+/// Walks nested tables and stores every value under its full path.
+void read_table(const toml::table& table, const std::string& prefix, const std::string& name,
+                ResolvedConfig& config) {
+  for (const auto& [raw_key, node] : table) {
+    const std::string path = prefix + std::string(raw_key.str());
+    const std::string where = place(name, raw_key.source());
+    if (const toml::table* nested = node.as_table()) {
+      read_table(*nested, path + ".", name, config);
+      continue;
+    }
+    config.set(path, key_value(require_key(path, where), node, where));
+  }
+}
+
+/// Makes interior points independent of the last bits of the math library, and readable.
+double rounded_to_12_digits(double value) {
+  double rounded = value;
+  parse_number(fmt::format("{:.11e}", value), rounded);
+  return rounded;
+}
+
+/// [first value, last value, count] of a linspace or logspace; interior points are rounded to 12
+/// significant digits.
+std::vector<double> spaced_values(const toml::node& node, bool logarithmic,
+                                  const std::string& where) {
+  const char* kind = logarithmic ? "logspace" : "linspace";
+  const toml::array* array = node.as_array();
+  const bool shaped = array != nullptr && array->size() == 3 && (*array)[0].is_number() &&
+                      (*array)[1].is_number() && (*array)[2].is_integer();
+  if (!shaped) fail(where, fmt::format("{} must be [first value, last value, count]", kind));
+  const double first = *(*array)[0].value<double>();
+  const double last = *(*array)[1].value<double>();
+  const std::int64_t count = *(*array)[2].value<std::int64_t>();
+  if (count < 1 || count > 100000) {
+    fail(where, fmt::format("{} count = {} (must lie in 1 .. 100000)", kind, count));
+  }
+  if (!std::isfinite(first) || !std::isfinite(last))
+    fail(where, fmt::format("{} must be finite", kind));
+  if (logarithmic && (first <= 0 || last <= 0)) {
+    fail(where, "logspace needs positive first and last values");
+  }
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double fraction =
+        count == 1 ? 0.0 : static_cast<double>(i) / static_cast<double>(count - 1);
+    const double between =
+        logarithmic ? first * std::pow(last / first, fraction) : first + (last - first) * fraction;
+    const bool at_end = count > 1 && i == count - 1;
+    values.push_back(i == 0 ? first : (at_end ? last : rounded_to_12_digits(between)));
+  }
+  return values;
+}
+
+std::vector<ConfigValue> axis_values(const ConfigKey& key, const toml::table& axis,
+                                     const std::string& name, const std::string& where) {
+  std::vector<ConfigValue> values;
+  int given = 0;
+  for (const bool logarithmic : {false, true}) {
+    const toml::node* node = axis.get(logarithmic ? "logspace" : "linspace");
+    if (node == nullptr) continue;
+    ++given;
+    for (const double number : spaced_values(*node, logarithmic, place(name, node->source()))) {
+      if (key.type != ConfigType::real && number != std::round(number)) {
+        fail(where, fmt::format("{} takes whole numbers, the axis gives {}", key.path, number));
+      }
+      const toml::value<double> real(number);
+      const toml::value<std::int64_t> whole(static_cast<std::int64_t>(number));
+      const toml::node& entry = key.type == ConfigType::real
+                                    ? static_cast<const toml::node&>(real)
+                                    : static_cast<const toml::node&>(whole);
+      values.push_back(key_value(key, entry, where));
+    }
+  }
+  if (const toml::node* node = axis.get("values")) {
+    ++given;
+    if (!node->is_array()) fail(where, "values must be a list");
+    for (const toml::node& entry : *node->as_array()) {
+      values.push_back(key_value(key, entry, place(name, entry.source())));
+    }
+  }
+  if (given != 1) fail(where, "an axis needs exactly one of values, linspace, logspace");
+  if (values.empty()) fail(where, fmt::format("axis over {} is empty", key.path));
+  return values;
+}
+
+std::string axis_text(const toml::table& axis, const char* entry, const std::string& where) {
+  const std::optional<std::string> text = axis[entry].value_exact<std::string>();
+  if (!text || text->empty()) fail(where, fmt::format("axis {} must be a non-empty string", entry));
+  return *text;
+}
+
+/// Adds an axis as a group of its own or to the group of its zip name.
+void add_axis(const toml::table& axis, const std::string& name,
+              std::map<std::string, std::size_t>& zips, std::vector<AxisGroup>& groups) {
+  const std::string where = place(name, axis.source());
+  for (const auto& [key, node] : axis) {
+    const std::vector<std::string> known = {"path", "values", "linspace", "logspace", "zip"};
+    if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
+      fail(place(name, key.source()), fmt::format("unknown axis key '{}' (did you mean '{}'?)",
+                                                  key.str(), nearest_name(key.str(), known)));
+    }
+  }
+  const std::string path = axis_text(axis, "path", where);
+  if (path.rfind("montecarlo.", 0) == 0 || path.rfind("report.", 0) == 0) {
+    fail(where, fmt::format("{} cannot be an axis (it describes the run, not the chip)", path));
+  }
+  for (const AxisGroup& group : groups) {
+    if (std::find(group.paths.begin(), group.paths.end(), path) != group.paths.end()) {
+      fail(where, fmt::format("second axis over {}", path));
+    }
+  }
+  const std::vector<ConfigValue> values = axis_values(require_key(path, where), axis, name, where);
+  std::size_t index = groups.size();
+  if (axis.contains("zip"))
+    index = zips.try_emplace(axis_text(axis, "zip", where), index).first->second;
+  if (index == groups.size())
+    groups.push_back({{}, std::vector<std::vector<ConfigValue>>(values.size())});
+  AxisGroup& group = groups[index];
+  if (group.rows.size() != values.size()) {
+    fail(where, fmt::format("axis over {} has {} values, others of its zip have {}", path,
+                            values.size(), group.rows.size()));
+  }
+  group.paths.push_back(path);
+  for (std::size_t i = 0; i < values.size(); ++i) group.rows[i].push_back(values[i]);
+}
+
+void read_axes(const toml::node& node, const std::string& name, std::vector<AxisGroup>& groups) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr || (!array->empty() && !array->is_array_of_tables())) {
+    fail(place(name, node.source()), "axes are written as [[axis]] tables");
+  }
+  std::map<std::string, std::size_t> zips;
+  for (const toml::node& axis : *array) add_axis(*axis.as_table(), name, zips, groups);
+}
+
+void apply_override(const std::string& text, SweepConfig& sweep) {
+  const std::size_t equals = text.find('=');
+  const std::string where = fmt::format("--set {}", text);
+  if (equals == std::string::npos || equals == 0) fail(where, "must have the form path=value");
+  const std::string path = text.substr(0, equals);
+  const std::string value = text.substr(equals + 1);
+  const ConfigKey& key = require_key(path, where);
+  for (const std::string& axis : sweep.axis_paths()) {
+    if (axis == path) fail(where, fmt::format("{} is an axis of this sweep", path));
+  }
+  const bool textual = key.type != ConfigType::real && key.type != ConfigType::integer &&
+                       key.type != ConfigType::boolean;
+  if (textual && value.find('"') == std::string::npos && value.find('\'') == std::string::npos) {
+    sweep.base.set(path, key_value(key, toml::value<std::string>(value), where));
+    return;
+  }
+  try {
+    const toml::table table = toml::parse("value = " + value);
+    if (table.size() != 1) fail(where, "must be one value");
+    sweep.base.set(path, key_value(key, *table.get("value"), where));
+  } catch (const toml::parse_error& error) {
+    fail(where, fmt::format("is not a TOML value ({})", error.description()));
+  }
+}
+
+void set_schema_defaults(ResolvedConfig& config) {
+  for (const ConfigKey& key : config_keys()) {
+    if (key.built && key.default_value) config.set(key.path, *key.default_value);
+  }
+}
+
+/// Takes out the keys that a network file fixes.
+void leave_to_network_file(ResolvedConfig& config, const std::set<std::string>& given) {
+  for (const char* key :
+       {"network.kind", "network.form", "network.step", "network.digits_per_input",
+        "workload.rounding", "workload.bits", "workload.code_offset"}) {
+    if (given.count(key) != 0) {
+      throw ConfigError(fmt::format(
+          "{} is given together with network.file (the file fixes it); leave one out", key));
+    }
+    config.erase(key);
+  }
+}
+
+/// Fills in the defaults that depend on other keys.
+void complete_defaults(ResolvedConfig& config, const std::set<std::string>& given) {
+  if (config.has("network.file")) return leave_to_network_file(config, given);
+  const auto bits = static_cast<int>(config.integer("workload.bits"));
+  if (!config.has("network.digits_per_input")) {
+    config.set("network.digits_per_input", std::int64_t{default_digits_per_input(bits)});
+  }
+  if (!config.has("workload.code_offset")) {
+    config.set("workload.code_offset", std::int64_t{1} << (bits - 1));
+  }
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    throw DataError(fmt::format("{}: is a directory (give a TOML file)", path.string()));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  if (file) content << file.rdbuf();
+  if (!file) {
+    throw DataError(
+        fmt::format("{}: cannot be read (no such file or no permission)", path.string()));
+  }
+  return content.str();
+}
+
+}  // namespace
+
+const ConfigValue& ResolvedConfig::at(const std::string& path) const {
+  const auto entry = values_.find(path);
+  if (entry == values_.end()) throw ConfigError(fmt::format("{} must be given", path));
+  return entry->second;
+}
+
+double ResolvedConfig::real(const std::string& path) const { return std::get<double>(at(path)); }
+
+std::int64_t ResolvedConfig::integer(const std::string& path) const {
+  return std::get<std::int64_t>(at(path));
+}
+
+bool ResolvedConfig::boolean(const std::string& path) const { return std::get<bool>(at(path)); }
+
+const std::string& ResolvedConfig::text(const std::string& path) const {
+  return std::get<std::string>(at(path));
+}
+
+std::size_t SweepConfig::points() const {
+  std::size_t total = 1;
+  for (const AxisGroup& group : axes) total *= group.rows.size();
+  return total;
+}
+
+ResolvedConfig SweepConfig::point(std::size_t index) const {
+  ResolvedConfig config;
+  set_schema_defaults(config);
+  std::set<std::string> given;
+  const auto give = [&](const std::string& path, const ConfigValue& value) {
+    config.set(path, value);
+    given.insert(path);
+  };
+  for (const auto& [path, value] : base.values()) give(path, value);
+  for (auto group = axes.rbegin(); group != axes.rend(); ++group) {
+    const std::vector<ConfigValue>& row = group->rows[index % group->rows.size()];
+    index /= group->rows.size();
+    for (std::size_t i = 0; i < row.size(); ++i) give(group->paths[i], row[i]);
+  }
+  complete_defaults(config, given);
+  return config;
+}
+
+std::vector<std::string> SweepConfig::axis_paths() const {
+  std::vector<std::string> paths;
+  for (const AxisGroup& group : axes) {
+    paths.insert(paths.end(), group.paths.begin(), group.paths.end());
+  }
+  return paths;
+}
+
+std::filesystem::path SweepConfig::find_file(const std::string& name) const {
+  std::vector<std::filesystem::path> folders = {directory, ""};
+  if (!data_directory.empty()) folders.push_back(data_directory);
+  std::error_code error;
+  for (const std::filesystem::path& folder : folders) {
+    if (std::filesystem::exists(folder / name, error)) return folder / name;
+  }
+  throw DataError(
+      fmt::format("{}: no such file (looked in {}, the current directory and the installed data); "
+                  "give a path relative to the configuration file",
+                  name, directory.empty() ? "." : directory.string()));
+}
+
+SweepConfig load_sweep_config(const std::filesystem::path& path,
+                              const std::vector<std::string>& overrides) {
+  const std::string name = path.string();
+  SweepConfig sweep{.directory = path.parent_path(), .data_directory = {}, .base = {}, .axes = {}};
+  toml::table table;
+  try {
+    table = toml::parse(read_text_file(path), name);
+  } catch (const toml::parse_error& error) {
+    fail(place(name, error.source()), std::string(error.description()));
+  }
+  if (const toml::node* axes = table.get("axis")) {
+    read_axes(*axes, name, sweep.axes);
+    table.erase("axis");
+  }
+  read_table(table, "", name, sweep.base);
+  for (const std::string& axis : sweep.axis_paths()) {
+    if (sweep.base.has(axis)) fail(name, fmt::format("{} is both a fixed key and an axis", axis));
+  }
+  constexpr std::size_t most_points = 10'000'000;
+  double points = 1;
+  for (const AxisGroup& group : sweep.axes) points *= static_cast<double>(group.rows.size());
+  if (points > static_cast<double>(most_points)) {
+    fail(name, fmt::format("{:.3g} sweep points (limit {})", points, most_points));
+  }
+  for (const std::string& text : overrides) apply_override(text, sweep);
+  return sweep;
+}
+
+std::string value_text(const ConfigValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+  return csv_number(std::get<double>(value));
+}
+
+std::string value_json(const ConfigValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) return value_text(value);
+  return nlohmann::json(*text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+const std::string& FileHashes::hex(const SweepConfig& sweep, const std::string& name) {
+  const auto known = hex_by_name_.find(name);
+  if (known != hex_by_name_.end()) return known->second;
+  return hex_by_name_.emplace(name, sha256_file_hex(sweep.find_file(name))).first->second;
+}
+
+std::string canonical_json(const SweepConfig& sweep, const ResolvedConfig& point,
+                           FileHashes& hashes) {
+  std::map<std::string, std::string> members = {
+      {"physics_version", fmt::format("{}", physics_version)}};
+  for (const auto& [path, value] : point.values()) {
+    if (path == "montecarlo.seed" || path == "montecarlo.chips") continue;
+    const ConfigKey* key = find_config_key(path);
+    const bool is_file = key != nullptr && key->type == ConfigType::file;
+    members[path] = is_file
+                        ? value_json("sha256:" + hashes.hex(sweep, std::get<std::string>(value)))
+                        : value_json(value);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [path, json] : members) texts.push_back(fmt::format("\"{}\":{}", path, json));
+  return fmt::format("{{{}}}", fmt::join(texts, ","));
+}
+
+std::string task_id(const SweepConfig& sweep, const ResolvedConfig& point, FileHashes& hashes) {
+  return sha256_hex(canonical_json(sweep, point, hashes)).substr(0, 16);
+}
+
+}  // namespace optinc

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/montecarlo/chip_runner.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "solver/error.hpp"
+#include "solver/gradient/metrics.hpp"
+#include "solver/gradient/trace.hpp"
+#include "solver/names.hpp"
+#include "solver/onn/network_file.hpp"
+
+namespace optinc {
+
+namespace {
+
+constexpr std::size_t small_entries = 64;
+constexpr std::size_t large_entries = 4;  // a workload holds the code table of a whole trace
+
+/// The enumerator that a choice key names; the schema has checked the name.
+template <class Enum>
+Enum choice(const ResolvedConfig& config, const std::string& path) {
+  const std::optional<Enum> value = parse_enum<Enum>(config.text(path));
+  if (!value) throw ConfigError(fmt::format("{} = \"{}\"", path, config.text(path)));
+  return *value;
+}
+
+StaticImperfections imperfections_of(const ResolvedConfig& config) {
+  return {.phase_fabrication_sigma_rad = config.real("imperfections.phase.fabrication_sigma_rad"),
+          .phase_on_output_screen = config.boolean("imperfections.phase.on_output_screen"),
+          .coupler_sigma_rad = config.real("imperfections.coupler.sigma_rad"),
+          .coupler_mean_rad = config.real("imperfections.coupler.mean_rad")};
+}
+
+AnalyticOptions analytic_of(const ResolvedConfig& config) {
+  return {
+      .form = choice<AnalyticForm>(config, "network.form"),
+      .step = config.text("network.step") == "relu" ? Activation::relu : Activation::clipped_relu};
+}
+
+std::string format_key(const CodeFormat& format) {
+  return fmt::format("{}/{}/{}/{}/{}", format.servers, format.bits, format.digits_per_input,
+                     enum_name(format.rounding), format.code_offset);
+}
+
+std::string network_key(const PointTask& task) {
+  if (task.network_file) return "file " + task.network_file->string();
+  return fmt::format("analytic {} {} {}", enum_name(task.analytic.form),
+                     enum_name(task.analytic.step), format_key(task.format));
+}
+
+}  // namespace
+
+ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend)
+    : sweep_(sweep),
+      backend_(backend),
+      servers_(small_entries),
+      networks_(small_entries),
+      workloads_(large_entries),
+      optics_(small_entries) {}
+
+PointTask ChipRunner::task(std::size_t point) {
+  const ResolvedConfig config = sweep_.point(point);
+  PointTask task;
+  task.trace = sweep_.find_file(config.text("workload.trace"));
+  task.block = static_cast<std::uint64_t>(config.integer("workload.block"));
+  if (config.has("network.file")) {
+    task.network_file = sweep_.find_file(config.text("network.file"));
+  } else {
+    task.analytic = analytic_of(config);
+  }
+  task.format = format(config, task);
+  task.gain = choice<LayerGain>(config, "network.layer_gain");
+  task.calibration = choice<Calibration>(config, "receiver.calibration");
+  task.imperfections = imperfections_of(config);
+  network(task);
+  return task;
+}
+
+CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& task) {
+  const int trace_servers = servers(task.trace);
+  if (task.network_file) {
+    const CodeFormat file_format = network(task)->format;
+    if (file_format.servers != trace_servers) {
+      throw ConfigError(fmt::format(
+          "{} has {} servers but {} averages {}; choose a network for {} servers or another trace",
+          task.trace.string(), trace_servers, task.network_file->string(), file_format.servers,
+          trace_servers));
+    }
+    return file_format;
+  }
+  const CodeFormat result{
+      .servers = trace_servers,
+      .bits = static_cast<int>(config.integer("workload.bits")),
+      .digits_per_input = static_cast<int>(config.integer("network.digits_per_input")),
+      .rounding = choice<Rounding>(config, "workload.rounding"),
+      .code_offset = config.integer("workload.code_offset")};
+  validate(result);
+  return result;
+}
+
+int ChipRunner::servers(const std::filesystem::path& trace) {
+  return *servers_.get(trace.string(), [&] {
+    const std::lock_guard lock(hdf5_mutex_);
+    return GradientTrace(trace).servers();
+  });
+}
+
+std::shared_ptr<const Network> ChipRunner::network(const PointTask& task) {
+  return networks_.get(network_key(task), [&] {
+    if (!task.network_file) return build_analytic_network(task.format, task.analytic);
+    const std::lock_guard lock(hdf5_mutex_);
+    return read_network(*task.network_file);
+  });
+}
+
+std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask& task) {
+  const std::string key =
+      fmt::format("{} {} {}", format_key(task.format), task.block, task.trace.string());
+  return workloads_.get(key, [&] {
+    const std::lock_guard lock(hdf5_mutex_);
+    Workload workload{
+        .table = reduce_trace(GradientTrace(task.trace), task.format, task.block).total,
+        .inputs = {},
+        .targets = {}};
+    workload.inputs = network_inputs(task.format, workload.table.codes);
+    for (const CodeKey code : workload.table.codes) {
+      workload.targets.push_back(round_average(task.format, scaled_average(task.format, code)));
+    }
+    return workload;
+  });
+}
+
+std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& task) {
+  const std::string key = fmt::format("{} {}", enum_name(task.gain), network_key(task));
+  return optics_.get(key, [&] {
+    Optics optics{.network = map_svd(*network(task), task.gain), .ideal = {}};
+    optics.ideal = compose_ideal(optics.network, backend_);
+    return optics;
+  });
+}
+
+std::size_t ChipRunner::codes(const PointTask& task) { return workload(task)->targets.size(); }
+
+ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
+  const std::shared_ptr<const Workload> work = workload(task);
+  const std::shared_ptr<const Optics> ideal = optics(task);
+  const ChipOptics chip_optics =
+      build_chip(ideal->network, ideal->ideal, backend_, task.imperfections, seed, chip);
+  const std::vector<std::int64_t> decoded =
+      decoded_values(chip_optics, backend_, task.calibration, work->inputs, work->targets);
+  return {.gradient = gradient_metrics(task.format, work->table, decoded),
+          .meshes = chip_optics.quality};
+}
+
+}  // namespace optinc

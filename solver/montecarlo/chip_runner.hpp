@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "solver/config/sweep_config.hpp"
+#include "solver/gradient/statistics.hpp"
+#include "solver/montecarlo/chip_result.hpp"
+#include "solver/montecarlo/shared_cache.hpp"
+#include "solver/onn/analytic.hpp"
+
+namespace optinc {
+
+/// What one sweep point computes: its configuration, typed and checked.
+struct PointTask {
+  std::filesystem::path trace;
+  std::uint64_t block{};
+  CodeFormat format;
+  std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
+  AnalyticOptions analytic;
+  LayerGain gain{};
+  Calibration calibration{};
+  StaticImperfections imperfections;
+};
+
+/// Computes chips of the points of a sweep. Trace statistics and networks are kept for the last few
+/// settings, not made again per chip. May be used from several threads at once.
+class ChipRunner {
+ public:
+  /// Both arguments must outlive the runner.
+  ChipRunner(const SweepConfig& sweep, const Backend& backend);
+
+  /// The task of one point. Opens the files it names, without reading the gradients. Throws
+  /// ConfigError for settings that do not go together and DataError for files.
+  PointTask task(std::size_t point);
+
+  /// Number of different codes that the trace of a task holds.
+  std::size_t codes(const PointTask& task);
+
+  /// Simulates one chip.
+  ChipResult run(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
+
+ private:
+  /// A trace reduced to codes, with what the network sees and should say for each.
+  struct Workload {
+    CodeTable table;
+    Eigen::MatrixXd inputs;
+    std::vector<std::int64_t> targets;
+  };
+
+  struct Optics {
+    MappedNetwork network;
+    IdealMeshes ideal;
+  };
+
+  std::shared_ptr<const Workload> workload(const PointTask& task);
+  std::shared_ptr<const Optics> optics(const PointTask& task);
+  std::shared_ptr<const Network> network(const PointTask& task);
+  int servers(const std::filesystem::path& trace);
+  CodeFormat format(const ResolvedConfig& config, const PointTask& task);
+
+  const SweepConfig& sweep_;
+  const Backend& backend_;
+  std::mutex hdf5_mutex_;  ///< the HDF5 library is not used from two threads at once
+  SharedCache<int> servers_;
+  SharedCache<Network> networks_;
+  SharedCache<Workload> workloads_;
+  SharedCache<Optics> optics_;
+};
+
+}  // namespace optinc

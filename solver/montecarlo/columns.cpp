@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/montecarlo/columns.hpp"
+
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "solver/montecarlo/chip_result.hpp"
+
+namespace optinc {
+
+namespace {
+
+MetricColumn gradient_column(const char* name, const char* unit, const char* meaning,
+                             double GradientMetrics::*member) {
+  return {{name, unit, meaning},
+          [member](const ChipResult& result) { return result.gradient.*member; }};
+}
+
+MetricColumn mesh_column(const char* name, const char* meaning, double MeshQuality::*member) {
+  return {{name, "", meaning},
+          [member](const ChipResult& result) { return result.meshes.*member; }};
+}
+
+MetricColumn error_share_column(std::size_t power) {
+  const std::int64_t error = std::int64_t{1} << (2 * power);
+  return {{fmt::format("error_share_pm{}", error), "",
+           fmt::format("share of elements whose integer error is exactly +-{}", error)},
+          [power](const ChipResult& result) { return result.gradient.error_share_pm4[power]; }};
+}
+
+std::vector<MetricColumn> make_metric_table() {
+  using G = GradientMetrics;
+  using M = MeshQuality;
+  std::vector<MetricColumn> table = {
+      gradient_column("element_error_rate", "",
+                      "share of elements whose decoded integer differs from Q(v)",
+                      &G::element_error_rate),
+      gradient_column("symbol_error_rate", "", "share of wrong PAM4 digits", &G::symbol_error_rate),
+      gradient_column("bit_error_rate", "", "share of wrong bits, digits Gray-mapped",
+                      &G::bit_error_rate),
+      gradient_column("nmse", "", "sum (g_hat - g)^2 / sum g^2 against the exact float mean g",
+                      &G::nmse),
+      gradient_column("snr_db", "dB", "-10 log10 nmse", &G::snr_db),
+      gradient_column("relative_l2", "", "|g_hat - g| / |g|", &G::relative_l2),
+      gradient_column("cosine", "", "<g_hat, g> / (|g_hat| |g|)", &G::cosine),
+      gradient_column("contraction", "", "<g_hat, g> / |g|^2", &G::contraction),
+      gradient_column("bias_lsb", "LSB",
+                      "mean of decoded value minus exact mean over elements with non-zero scale",
+                      &G::bias_lsb),
+      gradient_column("sign_agreement", "",
+                      "share of elements with non-zero mean whose sign survives; a decoded zero "
+                      "disagrees",
+                      &G::sign_agreement),
+      gradient_column("decoded_zero_share", "", "share of those elements that decode to zero",
+                      &G::decoded_zero_share),
+      gradient_column("max_error_lsb", "LSB", "largest difference to the exact mean",
+                      &G::max_error_lsb)};
+  for (std::size_t power = 0; power < GradientMetrics{}.error_share_pm4.size(); ++power) {
+    table.push_back(error_share_column(power));
+  }
+  table.push_back(gradient_column("error_share_other", "",
+                                  "share of elements with any other non-zero integer error",
+                                  &G::error_share_other));
+  table.push_back(mesh_column("matrix_error",
+                              "E = ||U' - U||_F / sqrt(N) over the direct sum of all meshes",
+                              &M::matrix_error));
+  table.push_back(mesh_column("fidelity", "|Tr(U^H U')|^2 / N^2 over the direct sum of all meshes",
+                              &M::fidelity));
+  table.push_back(mesh_column("fidelity_normalised",
+                              "|Tr(U^H U')|^2 / (N Tr(U'^H U')), blind to uniform loss",
+                              &M::fidelity_normalised));
+  return table;
+}
+
+}  // namespace
+
+const std::vector<MetricColumn>& metric_table() {
+  static const std::vector<MetricColumn> table = make_metric_table();
+  return table;
+}
+
+std::vector<double> metric_values(const ChipResult& result) {
+  std::vector<double> values;
+  for (const MetricColumn& metric : metric_table()) values.push_back(metric.value(result));
+  return values;
+}
+
+const std::vector<CsvColumn>& identity_columns() {
+  static const std::vector<CsvColumn> columns = {
+      {"task_id", "", "16 hex digits naming everything that determines the row but seed and chip"},
+      {"chip", "", "index of the realization, from 0"},
+      {"seed", "", "seed of all random numbers"},
+      {"backend", "", "engine that ran, with its instruction set"},
+      {"precision", "", "f32 or f64"},
+      {"version", "", "version of optinc"}};
+  return columns;
+}
+
+const std::vector<CsvColumn>& metric_columns() {
+  static const std::vector<CsvColumn> columns = [] {
+    std::vector<CsvColumn> list;
+    for (const MetricColumn& metric : metric_table()) list.push_back(metric.column);
+    return list;
+  }();
+  return columns;
+}
+
+const std::vector<CsvColumn>& summary_columns() {
+  static const std::vector<CsvColumn> columns = {
+      {"chips", "", "chips that the row summarises"},
+      {"yield", "", "share of chips whose element_error_rate is below report.yield_limit"},
+      {"yield_ci_lo", "", "lower end of its 95 % Clopper-Pearson interval"},
+      {"yield_ci_hi", "", "upper end of it"},
+      {"METRIC_mean", "", "mean over the chips where the metric is finite"},
+      {"METRIC_std", "", "sample standard deviation over them; empty for fewer than 2"},
+      {"METRIC_ci_lo", "", "lower end of the 95 % Student t interval of the mean"},
+      {"METRIC_ci_hi", "", "upper end of it"},
+      {"METRIC_p05", "", "5 % quantile over the chips, linear between order statistics"},
+      {"METRIC_p50", "", "median"},
+      {"METRIC_p95", "", "95 % quantile"}};
+  return columns;
+}
+
+}  // namespace optinc

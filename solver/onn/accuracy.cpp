@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/onn/accuracy.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "noise/stream.hpp"
+#include "solver/error.hpp"
+#include "solver/optinc/receiver.hpp"
+
+namespace optinc {
+
+namespace {
+
+constexpr std::uint64_t batch_codes = 16384;
+
+CodeKey sample_code(const CodeFormat& format, std::uint64_t seed, std::uint32_t sample) {
+  constexpr int words_per_block = 4;
+  StreamAddress address{.seed = seed, .draw = DrawId::code_sample, .element = sample};
+  const auto levels = static_cast<CodeKey>(format.levels());
+  CodeKey code = 0;
+  RandomWords words{};
+  for (int input = 0; input < format.inputs(); ++input) {
+    address.symbol = static_cast<std::uint32_t>(input / words_per_block);
+    if (input % words_per_block == 0) words = random_words(address);
+    code = code * levels + ((words.word[input % words_per_block] * levels) >> 32U);
+  }
+  return code;
+}
+
+std::vector<CodeKey> batch_of_codes(const CodeFormat& format, bool exhaustive, std::uint64_t first,
+                                    std::uint64_t count, std::uint64_t seed) {
+  std::vector<CodeKey> codes(count);
+  std::iota(codes.begin(), codes.end(), first);
+  if (exhaustive) return codes;
+  for (CodeKey& code : codes) code = sample_code(format, seed, static_cast<std::uint32_t>(code));
+  return codes;
+}
+
+std::vector<std::int64_t> targets_of(const CodeFormat& format, const std::vector<CodeKey>& codes) {
+  std::vector<std::int64_t> targets;
+  targets.reserve(codes.size());
+  for (const CodeKey code : codes) {
+    targets.push_back(round_average(format, scaled_average(format, code)));
+  }
+  return targets;
+}
+
+void add_batch(const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets,
+               NetworkAccuracy& accuracy) {
+  if (!outputs.allFinite()) {
+    throw DataError("network gives outputs that are not finite (its weights overflow); check it");
+  }
+  const std::vector<std::int64_t> values =
+      decode(outputs, fit_calibration(Calibration::none, outputs, targets));
+  for (std::size_t i = 0; i < targets.size(); ++i) accuracy.correct += values[i] == targets[i];
+  accuracy.codes += targets.size();
+  accuracy.max_error_digits =
+      std::max(accuracy.max_error_digits, 0.5 - margin_digits(outputs, targets));
+}
+
+}  // namespace
+
+std::vector<RealLayer> dense_layers(const Network& network) {
+  std::vector<RealLayer> layers;
+  for (const NetworkLayer& layer : network.layers) {
+    layers.push_back({layer.weight, layer.bias, layer.activation, layer.clip});
+  }
+  return layers;
+}
+
+NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFormat& format,
+                                 const Backend& backend, std::uint64_t max_codes,
+                                 std::uint64_t seed) {
+  if (max_codes < 1 || max_codes > std::numeric_limits<std::uint32_t>::max()) {
+    throw ConfigError(fmt::format("max-codes = {} is out of range; give a value from 1 to {}",
+                                  max_codes, std::numeric_limits<std::uint32_t>::max()));
+  }
+  NetworkAccuracy accuracy;
+  accuracy.exhaustive = format.alphabet_size() <= static_cast<double>(max_codes);
+  const std::uint64_t total =
+      accuracy.exhaustive ? static_cast<std::uint64_t>(format.alphabet_size()) : max_codes;
+  for (std::uint64_t first = 0; first < total; first += batch_codes) {
+    const std::vector<CodeKey> codes = batch_of_codes(format, accuracy.exhaustive, first,
+                                                      std::min(batch_codes, total - first), seed);
+    add_batch(backend.evaluate_codes(layers, network_inputs(format, codes)),
+              targets_of(format, codes), accuracy);
+  }
+  return accuracy;
+}
+
+}  // namespace optinc
