@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -21,7 +22,7 @@ namespace {
 struct TraceInfoOptions {
   std::string path;
   int bits = 8;
-  std::uint64_t block = 1024;
+  std::int64_t block = 1024;
   bool json = false;
 };
 
@@ -147,7 +148,8 @@ void print_json(std::ostream& out, const GradientTrace& trace,
 
 ExitCode run_trace_info(const CommandContext& context, const TraceInfoOptions& options) {
   const GradientTrace trace(options.path);
-  const QuantisationSummary quantised = summarise_quantisation(trace, options.bits, options.block);
+  const QuantisationSummary quantised =
+      summarise_quantisation(trace, options.bits, static_cast<std::uint64_t>(options.block));
   std::vector<TensorSummary> tensors;
   for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
     tensors.push_back(summarise_tensor(trace, i));
@@ -163,6 +165,7 @@ CommandAction declare_trace_info(CLI::App& app) {
   app.add_option("--bits", options->bits, "Bits per transmitted value: even, 4 to 16")
       ->capture_default_str();
   app.add_option("--block", options->block, "Elements that share one quantiser scale")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   app.add_flag("--json", options->json, "Print JSON instead of text");
   return [options](CommandContext& context) { return run_trace_info(context, *options); };

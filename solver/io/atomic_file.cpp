@@ -85,7 +85,7 @@ class Temporary {
 
 fs::path resolved(const fs::path& target) {
   std::error_code ignored;
-  const fs::path file = fs::is_symlink(target, ignored) ? fs::weakly_canonical(target) : target;
+  fs::path file = fs::is_symlink(target, ignored) ? fs::weakly_canonical(target) : target;
   if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
     throw DataError(fmt::format("cannot write {} (it is not a regular file); give a file name",
                                 target.string()));

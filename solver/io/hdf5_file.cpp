@@ -183,6 +183,7 @@ class Attribute {
     std::vector<char*> pointers(points_, nullptr);
     if (points_ > 0) read(type_.get(), pointers.data());
     std::vector<std::string> texts;
+    texts.reserve(points_);
     for (const char* pointer : pointers) texts.emplace_back(pointer == nullptr ? "" : pointer);
     H5Dvlen_reclaim(type_.get(), space_.get(), H5P_DEFAULT, pointers.data());
     return texts;

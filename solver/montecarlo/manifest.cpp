@@ -40,6 +40,7 @@ std::map<std::string, ConfigValue> shared_values(const SweepConfig& sweep) {
   std::map<std::string, ConfigValue> shared = sweep.point(0).values();
   const std::map<std::string, ConfigValue> last = sweep.point(sweep.points() - 1).values();
   for (const std::string& path : sweep.axis_paths()) shared.erase(path);
+  shared.erase("montecarlo.chips");  // may be raised; chip_passes keeps it
   std::erase_if(shared, [&](const auto& entry) {
     const auto other = last.find(entry.first);
     return other == last.end() || other->second != entry.second;
@@ -93,18 +94,12 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-Json time_json(double seconds) { return seconds < 0 ? Json() : Json(seconds); }
-
 Json points_json(const std::vector<PointTime>& points) {
   Json json = Json::array();
   for (const PointTime& point : points) {
-    json.push_back({{"wall_s", time_json(point.wall_s)}, {"core_s", time_json(point.core_s)}});
+    json.push_back({{"wall_s", point.wall_s}, {"core_s", point.core_s}});
   }
   return json;
-}
-
-double time_from(const Json& point, const char* name) {
-  return point.at(name).is_null() ? -1 : point.at(name).get<double>();
 }
 
 Manifest manifest_from(const Json& document) {
@@ -113,8 +108,9 @@ Manifest manifest_from(const Json& document) {
   for (const auto& [name, value] : document.at("settings").items()) {
     manifest.settings[name] = value.dump();
   }
+  manifest.chip_passes = document.at("chip_passes").get<std::vector<std::uint64_t>>();
   for (const Json& point : document.at("points")) {
-    manifest.points.push_back({time_from(point, "wall_s"), time_from(point, "core_s")});
+    manifest.points.push_back({point.at("wall_s").get<double>(), point.at("core_s").get<double>()});
   }
   return manifest;
 }
@@ -166,6 +162,7 @@ void write_manifest(const std::filesystem::path& path, const SweepConfig& sweep,
       {"format", manifest.format},
       {"settings", settings},
       {"files", files},
+      {"chip_passes", manifest.chip_passes},
       {"columns", columns_json(sweep)},
       {"summary_columns", summary_columns_json()},
       {"build",

@@ -53,6 +53,12 @@ Eigen::MatrixXd detected_weight(const MappedLayer& layer, const Eigen::MatrixXcd
 
 }  // namespace
 
+MeshQuality mesh_quality(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& actual) {
+  QualitySums sums;
+  sums.add(ideal, actual);
+  return sums.quality();
+}
+
 IdealMeshes compose_ideal(const MappedNetwork& network, const Backend& backend) {
   IdealMeshes meshes;
   for (const MappedLayer& layer : network.layers) {

@@ -19,6 +19,9 @@ struct MeshQuality {
   double fidelity_normalised = 1;  ///< |Tr(U^H U')|^2 / (N_tot Tr(U'^H U'))
 };
 
+/// Quality of a single mesh: `ideal` and `actual` are transfer matrices of the same shape.
+MeshQuality mesh_quality(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& actual);
+
 /// One chip's optics reduced to what its detectors see.
 struct ChipOptics {
   std::vector<RealLayer> layers;

@@ -343,7 +343,7 @@ TEST_CASE("All half-precision numbers are read exactly") {
 TEST_CASE("Columns are read into strided rows and nothing else is touched") {
   const Folder folder;
   const fs::path path = folder / "f.h5";
-  std::vector<float> matrix(3 * 200000);
+  std::vector<float> matrix(600000);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<float>(i);
   Hdf5Writer writer;
   writer.write_dataset("m", {3, 200000}, matrix);
@@ -515,7 +515,7 @@ TEST_CASE("Missing, truncated and damaged trace files are data errors") {
   put(path, whole);
   const std::string message = data_error([&] {
     const GradientTrace trace(path);
-    std::vector<float> values(4 * 1850);
+    std::vector<float> values(std::size_t{4} * 1850);
     for (std::size_t t = 0; t < trace.tensors().size(); ++t) {
       trace.read(t, 0, trace.tensors()[t].elements, values.data(), 1850);
     }

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/command.hpp"
+#include "apps/options.hpp"
+#include "solver/mesh/decomposition.hpp"
+#include "solver/mesh/mesh_json.hpp"
+#include "solver/optinc/chip.hpp"
+
+namespace optinc {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Errors drawn on top of those of the file.
+struct ErrorOptions {
+  double phase_sigma_rad = 0;
+  double coupler_sigma_rad = 0;
+  double coupler_mean_rad = 0;
+  bool no_output_screen = false;
+  std::uint64_t seed = 1;
+  std::uint32_t chip = 0;
+  std::uint16_t mesh_id = 0;
+};
+
+struct MeshOptions {
+  std::string program;
+  std::string fields;
+  std::string out;
+  ErrorOptions errors;
+  BackendOptions backend;
+};
+
+struct DecomposeOptions {
+  std::string matrix;
+  std::string out;
+  std::string topology = "clements";
+  double unitarity_tolerance = default_unitarity_tolerance;
+};
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  if (file) content << file.rdbuf();
+  if (!file) {
+    throw DataError(
+        fmt::format("{}: cannot be read (no such file, a folder, or no permission)", path));
+  }
+  return content.str();
+}
+
+StaticImperfections imperfections_of(const ErrorOptions& options) {
+  return {.phase_fabrication_sigma_rad = options.phase_sigma_rad,
+          .phase_on_output_screen = !options.no_output_screen,
+          .coupler_sigma_rad = options.coupler_sigma_rad,
+          .coupler_mean_rad = options.coupler_mean_rad};
+}
+
+void add_error_options(CLI::App& app, ErrorOptions& options) {
+  const CLI::Range sigma_range(0.0, 10.0);
+  app.add_option("--phase-sigma-rad", options.phase_sigma_rad, "Gaussian error of every phase, rad")
+      ->check(sigma_range)
+      ->type_name("RAD")
+      ->default_str("0");
+  app.add_option("--coupler-sigma-rad", options.coupler_sigma_rad,
+                 "Gaussian splitting-angle error of every coupler, rad")
+      ->check(sigma_range)
+      ->type_name("RAD")
+      ->default_str("0");
+  app.add_option("--coupler-mean-rad", options.coupler_mean_rad,
+                 "common splitting-angle error, rad")
+      ->check(CLI::Range(-10.0, 10.0))
+      ->type_name("RAD")
+      ->default_str("0");
+  app.add_flag("--no-output-screen", options.no_output_screen,
+               "leave the output phase screen without phase error");
+  app.add_option("--seed", options.seed, "seed of the errors")->type_name("N")->default_str("1");
+  app.add_option("--chip", options.chip, "realization of the errors")
+      ->type_name("N")
+      ->default_str("0");
+  app.add_option("--mesh-id", options.mesh_id, "mesh number within the chip")
+      ->type_name("N")
+      ->default_str("0");
+}
+
+/// The mesh of the file with its own errors and those of the options.
+MeshState perturbed(const MeshFile& file, const ErrorOptions& options) {
+  MeshState state = file.state;
+  add_static_errors(imperfections_of(options), options.seed, options.chip, options.mesh_id, state);
+  return state;
+}
+
+Json real_rows(const Eigen::MatrixXd& matrix, bool as_vector) {
+  Json rows = Json::array();
+  for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+    if (as_vector) {
+      rows.push_back(matrix(row, 0));
+      continue;
+    }
+    const Eigen::VectorXd entries = matrix.row(row);
+    rows.push_back(std::vector<double>(entries.data(), entries.data() + entries.size()));
+  }
+  return rows;
+}
+
+Json matrix_json(const Eigen::MatrixXcd& matrix, bool as_vector) {
+  return {{"re", real_rows(matrix.real(), as_vector)}, {"im", real_rows(matrix.imag(), as_vector)}};
+}
+
+ExitCode run_compose(CommandContext& context, const MeshOptions& options) {
+  const MeshFile file = parse_mesh(read_text(options.program), options.program);
+  const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
+  const Eigen::MatrixXcd matrix = backend->compose(perturbed(file, options.errors));
+  Json document = {{"N", file.program.topology.modes}, {"U", matrix_json(matrix, false)}};
+  if (file.has_errors || !imperfections_of(options.errors).none()) {
+    const MeshQuality quality = mesh_quality(backend->compose(ideal_state(file.program)), matrix);
+    document["E"] = quality.matrix_error;
+    document["fidelity"] = quality.fidelity;
+    document["fidelity_normalised"] = quality.fidelity_normalised;
+  }
+  write_result(context, options.out, document.dump() + "\n");
+  return ExitCode::done;
+}
+
+ExitCode run_propagate(CommandContext& context, const MeshOptions& options) {
+  const MeshFile file = parse_mesh(read_text(options.program), options.program);
+  Eigen::MatrixXcd fields = parse_matrix(read_text(options.fields), options.fields, {"x"});
+  const bool as_vector = fields.cols() == 1;
+  const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
+  backend->propagate(perturbed(file, options.errors), fields);
+  const Json document = {{"N", file.program.topology.modes}, {"y", matrix_json(fields, as_vector)}};
+  write_result(context, options.out, document.dump() + "\n");
+  return ExitCode::done;
+}
+
+ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options) {
+  if (options.topology != "clements") {
+    throw ConfigError(fmt::format(
+        "topology '{}' is part of the design and not built yet in this version (known: clements)",
+        options.topology));
+  }
+  const Eigen::MatrixXcd matrix =
+      parse_matrix(read_text(options.matrix), options.matrix, {"U", "U_target"});
+  const MeshProgram program = decompose_clements(matrix, options.unitarity_tolerance);
+  const std::unique_ptr<Backend> reference = context.registry.create("reference", Precision::f64);
+  const double residual = (reference->compose(ideal_state(program)) - matrix).norm() /
+                          std::sqrt(static_cast<double>(matrix.rows()));
+  write_result(context, options.out, mesh_json(program, residual));
+  return ExitCode::done;
+}
+
+CommandAction declare_compose(CLI::App& app) {
+  const auto options = std::make_shared<MeshOptions>();
+  app.add_option("PROGRAM", options->program, "mesh program, JSON")->required();
+  add_error_options(app, options->errors);
+  add_backend_options(app, options->backend);
+  add_out_option(app, options->out);
+  return [options](CommandContext& context) { return run_compose(context, *options); };
+}
+
+CommandAction declare_propagate(CLI::App& app) {
+  const auto options = std::make_shared<MeshOptions>();
+  app.add_option("PROGRAM", options->program, "mesh program, JSON")->required();
+  app.add_option("FIELDS", options->fields,
+                 "input fields, JSON {\"re\", \"im\"}: a list, or a [mode][sample] matrix")
+      ->required();
+  add_error_options(app, options->errors);
+  add_backend_options(app, options->backend);
+  add_out_option(app, options->out);
+  return [options](CommandContext& context) { return run_propagate(context, *options); };
+}
+
+CommandAction declare_decompose(CLI::App& app) {
+  const auto options = std::make_shared<DecomposeOptions>();
+  app.add_option("MATRIX", options->matrix, "unitary matrix, JSON {\"re\", \"im\"} or under \"U\"")
+      ->required();
+  add_choice_option(app, "--topology", options->topology, {"clements", "reck"},
+                    "arrangement of the MZIs (reck: not built yet)");
+  app.add_option("--unitarity-tol", options->unitarity_tolerance,
+                 "largest ||U^H U - I||_F / sqrt(N) that is accepted")
+      ->check(CLI::PositiveNumber)
+      ->type_name("X")
+      ->default_str("1e-9");
+  add_out_option(app, options->out);
+  return [options](CommandContext& context) { return run_decompose(context, *options); };
+}
+
+}  // namespace
+
+std::vector<Command> mesh_commands() {
+  return {{.name = "mesh compose",
+           .summary = "transfer matrix of a programmed mesh",
+           .description =
+               "Multiplies the MZIs of a mesh program out and prints {\"N\", \"U\"} as JSON, "
+               "U[out][in]. "
+               "Errors in the file (alpha, beta, dtheta, dphi, dphi_out, f, q, g) and errors drawn "
+               "here add up; with any of them, E and the fidelity against the error-free mesh are "
+               "printed too.",
+           .examples = {{"optinc mesh compose mesh.json", "The ideal matrix:"},
+                        {"optinc mesh compose mesh.json --phase-sigma-rad 0.01 --chip 3",
+                         "One chip with phase errors:"}},
+           .declare = declare_compose},
+          {.name = "mesh decompose",
+           .summary = "phases that make a mesh a given unitary",
+           .description = "Programs a Clements mesh and prints it as JSON with the residual "
+                          "||U' - U||_F / sqrt(N). Phases lie in [0, 2 pi).",
+           .examples = {{"optinc mesh decompose unitary.json --out mesh.json", "Write a program:"}},
+           .declare = declare_decompose},
+          {.name = "mesh propagate",
+           .summary = "fields through a programmed mesh",
+           .description = "Sends complex fields through the mesh column by column and prints the "
+                          "output fields as JSON.",
+           .examples = {{"optinc mesh propagate mesh.json fields.json --coupler-sigma-rad 0.02",
+                         "With splitter errors:"}},
+           .declare = declare_propagate}};
+}
+
+}  // namespace optinc

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/command.hpp"
+#include "apps/options.hpp"
+#include "apps/summary_table.hpp"
+#include "build_info.hpp"
+#include "solver/config/sweep_config.hpp"
+#include "solver/montecarlo/chip_runner.hpp"
+#include "solver/montecarlo/sweep_run.hpp"
+
+namespace optinc {
+
+namespace {
+
+volatile std::sig_atomic_t caught_signal = 0;
+
+void remember_signal(int signal) { caught_signal = signal; }
+
+/// While it lives, SIGINT and SIGTERM only ask for a stop.
+class SignalGuard {
+ public:
+  SignalGuard() {
+    caught_signal = 0;
+    struct sigaction action {};
+    action.sa_handler = remember_signal;
+    sigaction(SIGINT, &action, &old_interrupt_);
+    sigaction(SIGTERM, &action, &old_terminate_);
+  }
+  ~SignalGuard() {
+    sigaction(SIGINT, &old_interrupt_, nullptr);
+    sigaction(SIGTERM, &old_terminate_, nullptr);
+  }
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+
+ private:
+  struct sigaction old_interrupt_ {};
+  struct sigaction old_terminate_ {};
+};
+
+struct SweepCommandOptions {
+  std::string config;
+  std::string out;
+  std::string chips;
+  std::string seed;
+  BackendOptions backend;
+  unsigned threads = 0;
+  bool fresh = false;
+  bool dry_run = false;
+  bool quiet = false;
+  bool json = false;
+  std::vector<std::string> set;
+};
+
+/// Progress on stderr: one rewritten line on a terminal, a plain line every 10 s elsewhere.
+class ProgressPrinter {
+ public:
+  ProgressPrinter(CommandContext& context, bool quiet) : context_(context), quiet_(quiet) {}
+  ~ProgressPrinter() {
+    if (line_open_) context_.err << "\n";
+  }
+  ProgressPrinter(const ProgressPrinter&) = delete;
+  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
+
+  void show(const SweepProgress& progress) {
+    const double interval_s = context_.err_is_terminal ? 0.1 : 10;
+    const bool last = progress.done == progress.total && context_.err_is_terminal;
+    const auto now = Clock::now();
+    if (quiet_ || (!last && seconds(now - shown_) < interval_s)) return;
+    shown_ = now;
+    const double rate = static_cast<double>(progress.computed) / seconds(now - start_);
+    const double eta_s = static_cast<double>(progress.total - progress.done) / rate;
+    const std::string text = fmt::format(
+        "{}/{} chips, {:.1f} chips/s, eta {}, worst element error rate {:.3g}", progress.done,
+        progress.total, rate, duration_text(eta_s), progress.worst_element_error_rate);
+    if (context_.err_is_terminal) {
+      context_.err << "\r\033[K" << text << std::flush;
+      line_open_ = true;
+    } else {
+      context_.err << text << "\n" << std::flush;
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static double seconds(Clock::duration duration) {
+    return std::chrono::duration<double>(duration).count();
+  }
+
+  static std::string duration_text(double time_s) {
+    if (time_s < 90) return fmt::format("{:.0f} s", time_s);
+    if (time_s < 5400) return fmt::format("{:.0f} min", time_s / 60);
+    return fmt::format("{:.1f} h", time_s / 3600);
+  }
+
+  CommandContext& context_;
+  bool quiet_;
+  bool line_open_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_ = Clock::now();
+};
+
+SweepConfig load(const SweepCommandOptions& options) {
+  std::vector<std::string> overrides = options.set;
+  if (!options.chips.empty()) overrides.push_back("montecarlo.chips=" + options.chips);
+  if (!options.seed.empty()) overrides.push_back("montecarlo.seed=" + options.seed);
+  return load_sweep_config(options.config, overrides);
+}
+
+nlohmann::ordered_json point_json(const SweepConfig& sweep, std::size_t point, FileHashes& hashes) {
+  const ResolvedConfig config = sweep.point(point);
+  nlohmann::ordered_json axes = nlohmann::ordered_json::object();
+  for (const std::string& path : sweep.axis_paths()) {
+    axes[path] = nlohmann::ordered_json::parse(value_json(config.values().at(path)));
+  }
+  return {{"task_id", task_id(sweep, config, hashes)}, {"axes", axes}};
+}
+
+/// What would run: points with their task ids, chips and codes.
+ExitCode print_dry_run(CommandContext& context, const SweepConfig& sweep, const Backend& backend,
+                       bool json) {
+  ChipRunner runner(sweep, backend);
+  FileHashes hashes;
+  const std::int64_t chips = sweep.point(0).integer("montecarlo.chips");
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  for (std::size_t point = 0; point < sweep.points(); ++point) {
+    nlohmann::ordered_json entry = point_json(sweep, point, hashes);
+    entry["codes"] = runner.codes(runner.task(point));
+    points.push_back(entry);
+  }
+  if (json) {
+    const nlohmann::ordered_json document = {{"chips", chips}, {"points", points}};
+    context.out << document.dump(2) << "\n";
+    return ExitCode::done;
+  }
+  context.out << fmt::format("{} points x {} chips on backend {}; nothing was written\n",
+                             sweep.points(), chips, backend.name());
+  for (const auto& point : points) {
+    std::string axes;
+    for (const auto& [path, value] : point["axes"].items()) {
+      axes += fmt::format("  {}={}", path, value.dump());
+    }
+    context.out << fmt::format("{}  codes {}{}\n", point["task_id"].get<std::string>(),
+                               point["codes"].get<std::size_t>(), axes);
+  }
+  return ExitCode::done;
+}
+
+/// Last component of an axis path or file value, for the table.
+std::string short_text(const std::string& text, char separator) {
+  const std::size_t at = text.rfind(separator);
+  return at == std::string::npos ? text : text.substr(at + 1);
+}
+
+struct TableColumn {
+  std::string title;
+  std::vector<std::string> cells;
+};
+
+TableColumn number_column(const SummaryTable& table, const std::string& title,
+                          const std::string& name, bool decibel) {
+  TableColumn column{title, {}};
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const double value = table.number(row, table.column(name));
+    column.cells.push_back(fmt::format("{:.4g}", decibel ? 10 * std::log10(value) : value));
+  }
+  return column;
+}
+
+/// Name of the axis without the parts that all configurations share.
+std::string axis_title(const std::string& path) {
+  const std::string prefix = "imperfections.";
+  return path.rfind(prefix, 0) == 0 ? path.substr(prefix.size()) : short_text(path, '.');
+}
+
+std::string summary_text(const SummaryTable& table) {
+  std::vector<TableColumn> columns;
+  for (const std::string& axis : table.axes()) {
+    TableColumn column{axis_title(axis), {}};
+    for (const std::vector<std::string>& row : table.rows) {
+      const std::string text = short_text(row[table.column(axis)], '/');
+      double number = 0;
+      const bool numeric = CLI::detail::lexical_cast(text, number);
+      column.cells.push_back(numeric ? fmt::format("{:.4g}", number) : text);
+    }
+    columns.push_back(column);
+  }
+  columns.push_back(number_column(table, "error rate", "element_error_rate_mean", false));
+  columns.push_back(number_column(table, "NMSE [dB]", "nmse_mean", true));
+  columns.push_back(number_column(table, "cosine", "cosine_mean", false));
+  columns.push_back(number_column(table, "E", "matrix_error_mean", false));
+  columns.push_back(number_column(table, "yield", "yield", false));
+  std::string text;
+  for (std::size_t line = 0; line <= table.rows.size(); ++line) {
+    std::string row;
+    for (const TableColumn& column : columns) {
+      std::size_t width = column.title.size();
+      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+      row += fmt::format("{:>{}}  ", line == 0 ? column.title : column.cells[line - 1], width);
+    }
+    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string summary_json(const SummaryTable& table) {
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  const std::size_t axes = table.axes().size();
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    nlohmann::ordered_json point;
+    for (std::size_t column = 0; column < table.header.size(); ++column) {
+      if (column <= axes) {
+        point[table.header[column]] = table.rows[row][column];
+      } else {
+        point[table.header[column]] = table.number(row, column);
+      }
+    }
+    points.push_back(point);
+  }
+  return points.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+ExitCode interrupted(CommandContext& context, const SweepCommandOptions& options,
+                     const SweepProgress& progress) {
+  context.err << fmt::format(
+      "optinc: stopped after {} of {} rows, all saved in {}; run the same command again to "
+      "continue\n",
+      progress.done, progress.total, options.out);
+  return caught_signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+}
+
+ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
+  const SweepConfig sweep = load(options);
+  const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
+  if (options.dry_run) return print_dry_run(context, sweep, *backend, options.json);
+  if (options.out.empty() || options.out == "-") {
+    throw ConfigError("a sweep writes several files beside each other; give --out FILE.csv");
+  }
+  if (std::filesystem::path(options.out).extension() != ".csv") {
+    throw ConfigError(fmt::format("--out {} (must end in .csv)", options.out));
+  }
+  const SignalGuard signals;
+  ProgressPrinter printer(context, options.quiet);
+  const unsigned threads =
+      options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  const SweepProgress progress =
+      run_sweep(sweep, *backend,
+                {.rows = options.out,
+                 .threads = threads,
+                 .fresh = options.fresh,
+                 .identity = {backend->name(), options.backend.precision, build_info::version},
+                 .stop_requested = [] { return caught_signal != 0; },
+                 .progress = [&](const SweepProgress& state) { printer.show(state); },
+                 .notice =
+                     [&](const std::string& text) {
+                       if (!options.quiet) context.err << "optinc: " << text << "\n";
+                     }});
+  if (progress.done < progress.total) return interrupted(context, options, progress);
+  if (options.quiet && !options.json) return ExitCode::done;
+  const SummaryTable table = read_summary(summary_file(options.out));
+  context.out << (options.json ? summary_json(table) : summary_text(table));
+  return ExitCode::done;
+}
+
+/// Options of the design that this version refuses.
+void add_unbuilt_options(CLI::App& app) {
+  for (const char* name : {"--shard", "--time-limit", "--layers"}) {
+    app.add_option_function<std::string>(
+           name,
+           [name](const std::string&) {
+             throw ConfigError(fmt::format(
+                 "option '{}' is part of the design and not built yet in this version", name));
+           },
+           "not built yet")
+        ->expected(0, 1)
+        ->trigger_on_parse()
+        ->group("");
+  }
+}
+
+CommandAction declare_sweep(CLI::App& app) {
+  const auto options = std::make_shared<SweepCommandOptions>();
+  app.add_option("CONFIG", options->config, "sweep configuration, TOML")->required();
+  app.add_option("--out", options->out,
+                 "row file; r.csv also gives r.summary.csv and "
+                 "r.manifest.json beside it")
+      ->type_name("FILE.csv");
+  app.add_option("--chips", options->chips, "chips per sweep point, instead of montecarlo.chips")
+      ->type_name("N");
+  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")->type_name("N");
+  add_backend_options(app, options->backend);
+  app.add_option("--threads", options->threads,
+                 "chips computed at once; no result depends on it (default: all cores)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  app.add_option("--set", options->set, "override one key, e.g. workload.bits=6")
+      ->type_name("PATH=VALUE")
+      ->expected(1);
+  app.add_flag("--fresh", options->fresh, "start over instead of continuing the file");
+  app.add_flag("--dry-run", options->dry_run, "list the sweep points and write nothing");
+  app.add_flag("--json", options->json, "print the summary as JSON instead of a table");
+  app.add_flag("--quiet", options->quiet, "no progress and no table");
+  add_unbuilt_options(app);
+  return [options](CommandContext& context) { return run(context, *options); };
+}
+
+}  // namespace
+
+std::vector<Command> sweep_commands() {
+  return {
+      {.name = "sweep",
+       .summary = "Monte-Carlo robustness sweep over imperfections",
+       .description =
+           "Simulates chips at every point of the sweep and writes one CSV row per point and "
+           "chip, a summary row per point and a manifest that says what was run.\n\n"
+           "Running the same command again continues where the file stops; a finished sweep "
+           "changes nothing. A larger --chips adds chips to a finished file. SIGINT and "
+           "SIGTERM finish the chips in work and save them.\n\n"
+           "`optinc schema` documents the columns, `optinc schema --config` the keys.",
+       .examples = {{"optinc sweep data/sweeps/quickstart.toml --out r.csv", "The shipped sweep:"},
+                    {"optinc sweep my.toml --out r.csv --chips 1000 --set "
+                     "imperfections.coupler.sigma_rad=0.01",
+                     "More chips and another splitter error:"},
+                    {"optinc sweep my.toml --dry-run", "What would run:"}},
+       .declare = declare_sweep}};
+}
+
+}  // namespace optinc

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/mesh/mesh_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "solver/error.hpp"
+#include "solver/text.hpp"
+
+namespace optinc {
+
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void fail(const std::string& name, const std::string& problem) {
+  throw DataError(fmt::format("{}: {}", name, problem));
+}
+
+Json parse_document(const std::string& text, const std::string& name) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    fail(name, fmt::format("is not JSON ({})", error.what()));
+  }
+}
+
+double finite_number(const Json& value, const std::string& name, const std::string& key) {
+  if (!value.is_number())
+    fail(name, fmt::format("{} holds {} (must be a number)", key, value.dump()));
+  const double number = value.get<double>();
+  if (!std::isfinite(number)) fail(name, fmt::format("{} holds a number that is not finite", key));
+  return number;
+}
+
+std::vector<double> numbers(const Json& document, const std::string& key, std::size_t count,
+                            const std::string& name, bool required) {
+  if (!document.contains(key)) {
+    if (required) fail(name, fmt::format("{} is missing", key));
+    return {};
+  }
+  const Json& list = document.at(key);
+  if (!list.is_array() || list.size() != count) {
+    fail(name, fmt::format("{} must be a list of {} numbers{}", key, count,
+                           list.is_array() ? fmt::format(" (has {})", list.size()) : ""));
+  }
+  std::vector<double> values;
+  for (const Json& entry : list) values.push_back(finite_number(entry, name, key));
+  return values;
+}
+
+int whole_number(const Json& value, const std::string& name, const std::string& key) {
+  constexpr std::int64_t limit = 1'000'000;
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+      value.get<std::int64_t>() > limit) {
+    fail(name,
+         fmt::format("{} holds {} (must be a whole number up to {})", key, value.dump(), limit));
+  }
+  return value.get<int>();
+}
+
+std::vector<MeshColumn> read_columns(const Json& document, const std::string& name) {
+  for (const char* key : {"shifts", "lens"}) {
+    if (!document.contains(key) || !document.at(key).is_array()) {
+      fail(name, fmt::format("{} must be a list (it describes the columns)", key));
+    }
+  }
+  const Json& shifts = document.at("shifts");
+  const Json& lens = document.at("lens");
+  if (shifts.size() != lens.size()) {
+    fail(name, fmt::format("shifts has {} entries, lens {}", shifts.size(), lens.size()));
+  }
+  std::vector<MeshColumn> columns;
+  for (std::size_t i = 0; i < shifts.size(); ++i) {
+    columns.push_back(
+        {whole_number(shifts[i], name, "shifts"), whole_number(lens[i], name, "lens")});
+  }
+  return columns;
+}
+
+std::string text_entry(const Json& document, const char* key, const std::string& name) {
+  if (!document.at(key).is_string()) fail(name, fmt::format("{} must be a string", key));
+  return document.at(key).get<std::string>();
+}
+
+/// "clements" or "columns".
+std::string topology_name(const Json& document, const std::string& name) {
+  if (document.contains("topology")) return text_entry(document, "topology", name);
+  if (!document.contains("kind")) fail(name, "topology is missing");
+  const std::string kind = text_entry(document, "kind", name);
+  return kind.rfind("reck", 0) == 0 ? "columns" : "clements";
+}
+
+Topology read_topology(const Json& document, const std::string& name) {
+  if (!document.contains("N")) fail(name, "N (number of modes) is missing");
+  const int modes = whole_number(document.at("N"), name, "N");
+  constexpr int most_modes = 4096;
+  if (modes < 1 || modes > most_modes) {
+    fail(name, fmt::format("N = {} (must lie in 1 .. {})", modes, most_modes));
+  }
+  const std::string topology = topology_name(document, name);
+  const bool has_columns = document.contains("shifts") || document.contains("lens");
+  if (topology == "columns" || (topology == "reck" && has_columns)) {
+    return column_topology(modes, read_columns(document, name));
+  }
+  if (topology == "clements") {
+    if (has_columns) fail(name, "shifts and lens belong to topology \"columns\"");
+    return clements_topology(modes);
+  }
+  if (topology == "reck") {
+    fail(name,
+         "topology \"reck\" without shifts and lens is part of the design and not built yet; give "
+         "its columns");
+  }
+  fail(name, fmt::format("topology = \"{}\" (known: clements, columns)", topology));
+}
+
+/// Outside a cross-check case an unknown key is a mistake.
+void check_keys(const Json& document, const std::string& name) {
+  if (!document.is_object()) fail(name, "must be a JSON object");
+  if (document.contains("kind")) return;
+  const std::vector<std::string> known = {
+      "N",    "topology", "shifts", "lens",     "theta", "phi", "phi_out", "alpha",
+      "beta", "dtheta",   "dphi",   "dphi_out", "f",     "q",   "g",       "residual"};
+  for (const auto& [key, value] : document.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      fail(name,
+           fmt::format("unknown key '{}' (did you mean '{}'?)", key, nearest_name(key, known)));
+    }
+  }
+}
+
+/// Reads one of f, q, g: a row of four numbers per MZI.
+std::vector<std::array<double, 4>> arm_table(const Json& document, const std::string& key,
+                                             std::size_t count, const std::string& name) {
+  std::vector<std::array<double, 4>> table;
+  const Json& rows = document.at(key);
+  if (!rows.is_array() || rows.size() != count) {
+    fail(name, fmt::format("{} must be a list of {} rows", key, count));
+  }
+  for (const Json& row : rows) {
+    if (!row.is_array() || row.size() != 4) {
+      fail(name, fmt::format("a row of {} must be four numbers, arms [11, 21, 12, 22]", key));
+    }
+    std::array<double, 4> values{};
+    for (std::size_t i = 0; i < 4; ++i) values[i] = finite_number(row[i], name, key);
+    table.push_back(values);
+  }
+  return table;
+}
+
+/// The arms in the order of the file's columns.
+std::array<Arm<double>*, 4> arms(MziState<double>& mzi_state) {
+  return {&mzi_state.input_upper, &mzi_state.input_lower, &mzi_state.internal_upper,
+          &mzi_state.internal_lower};
+}
+
+void add_arm_errors(const Json& document, const std::string& name, MeshFile& file) {
+  for (const char* key : {"f", "q", "g"}) {
+    if (!document.contains(key)) continue;
+    file.has_errors = true;
+    const auto table = arm_table(document, key, file.state.mzis.size(), name);
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      for (std::size_t arm = 0; arm < 4; ++arm) {
+        Arm<double>& state = *arms(file.state.mzis[i])[arm];
+        if (*key == 'g') {
+          state.amplitude_transmission *= std::exp(table[i][arm] / 2);
+        } else {
+          state.phase_rad += table[i][arm];
+        }
+      }
+    }
+  }
+}
+
+void add_mzi_errors(const Json& document, const std::string& name, MeshFile& file) {
+  const std::vector<std::pair<const char*, double MziState<double>::*>> members = {
+      {"alpha", &MziState<double>::alpha_rad},
+      {"beta", &MziState<double>::beta_rad},
+      {"dtheta", &MziState<double>::theta_rad},
+      {"dphi", &MziState<double>::phi_rad}};
+  for (const auto& [key, member] : members) {
+    const std::vector<double> errors = numbers(document, key, file.state.mzis.size(), name, false);
+    file.has_errors = file.has_errors || !errors.empty();
+    for (std::size_t i = 0; i < errors.size(); ++i) file.state.mzis[i].*member += errors[i];
+  }
+  const std::vector<double> screen =
+      numbers(document, "dphi_out", file.state.output_phase_rad.size(), name, false);
+  file.has_errors = file.has_errors || !screen.empty();
+  for (std::size_t i = 0; i < screen.size(); ++i) file.state.output_phase_rad[i] += screen[i];
+}
+
+Eigen::MatrixXd real_matrix(const Json& rows, const std::string& name, const std::string& key) {
+  if (!rows.is_array() || rows.empty()) fail(name, fmt::format("{} must be a list of rows", key));
+  const bool vector = !rows.front().is_array();
+  const std::size_t columns = vector ? 1 : rows.front().size();
+  Eigen::MatrixXd matrix(static_cast<Eigen::Index>(rows.size()),
+                         static_cast<Eigen::Index>(columns));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Json& entries = rows[row];
+    if (entries.is_array() == vector || (!vector && entries.size() != columns)) {
+      fail(name, fmt::format("row {} of {} has another length than the first", row, key));
+    }
+    for (std::size_t column = 0; column < columns; ++column) {
+      matrix(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
+          finite_number(vector ? entries : entries[column], name, key);
+    }
+  }
+  return matrix;
+}
+
+}  // namespace
+
+MeshFile parse_mesh(const std::string& text, const std::string& name) {
+  const Json document = parse_document(text, name);
+  check_keys(document, name);
+  MeshFile file;
+  file.program.topology = read_topology(document, name);
+  const std::size_t mzis = file.program.topology.mzi_count();
+  const auto modes = static_cast<std::size_t>(file.program.topology.modes);
+  file.program.theta_rad = numbers(document, "theta", mzis, name, true);
+  file.program.phi_rad = numbers(document, "phi", mzis, name, true);
+  file.program.output_phase_rad = numbers(document, "phi_out", modes, name, true);
+  file.state = ideal_state(file.program);
+  add_mzi_errors(document, name, file);
+  add_arm_errors(document, name, file);
+  return file;
+}
+
+std::string mesh_json(const MeshProgram& program, std::optional<double> residual) {
+  nlohmann::ordered_json document;
+  document["N"] = program.topology.modes;
+  if (program.topology.kind == Topology::Kind::clements) {
+    document["topology"] = "clements";
+  } else {
+    document["topology"] = "columns";
+    for (const MeshColumn& column : program.topology.columns) {
+      document["shifts"].push_back(column.first_mode);
+      document["lens"].push_back(column.mzi_count);
+    }
+  }
+  document["theta"] = program.theta_rad;
+  document["phi"] = program.phi_rad;
+  document["phi_out"] = program.output_phase_rad;
+  if (residual) document["residual"] = *residual;
+  return document.dump() + "\n";
+}
+
+Eigen::MatrixXcd parse_matrix(const std::string& text, const std::string& name,
+                              const std::vector<std::string>& keys) {
+  Json document = parse_document(text, name);
+  if (!document.is_object()) fail(name, "must be a JSON object with re and im");
+  if (!document.contains("re")) {
+    const auto key = std::find_if(keys.begin(), keys.end(), [&](const std::string& entry) {
+      return document.contains(entry);
+    });
+    if (key == keys.end()) {
+      fail(name, fmt::format("holds no matrix (looked for re and im, {})", fmt::join(keys, ", ")));
+    }
+    const Json inner = document.at(*key);
+    document = inner;
+  }
+  if (!document.is_object() || !document.contains("re")) fail(name, "re is missing");
+  const Eigen::MatrixXd real = real_matrix(document.at("re"), name, "re");
+  Eigen::MatrixXcd matrix = real.cast<std::complex<double>>();
+  if (document.contains("im")) {
+    const Eigen::MatrixXd imaginary = real_matrix(document.at("im"), name, "im");
+    if (imaginary.rows() != real.rows() || imaginary.cols() != real.cols()) {
+      fail(name, "re and im have different shapes");
+    }
+    matrix.imag() = imaginary;
+  }
+  return matrix;
+}
+
+}  // namespace optinc

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "solver/mesh/program.hpp"
+
+namespace optinc {
+
+/// A mesh read from JSON: the programmed phases, and the same mesh with the errors the file gives.
+struct MeshFile {
+  MeshProgram program;
+  MeshState state;
+  bool has_errors = false;
+};
+
+/// Reads a JSON mesh program: N, topology ("clements", or "columns" with shifts and lens), theta,
+/// phi, phi_out, optional alpha, beta, dtheta, dphi, dphi_out and per-arm f, q (phase, rad) and g
+/// (power exponent: amplitude e^{g/2}) with columns [11, 21, 12, 22]. A cross-check case's `kind`
+/// implies its topology, and keys that describe a case are then allowed.
+/// Args: text; name, for messages. Throws DataError naming key and problem.
+MeshFile parse_mesh(const std::string& text, const std::string& name);
+
+/// The program as JSON, with "residual" where given.
+std::string mesh_json(const MeshProgram& program, std::optional<double> residual);
+
+/// Reads a complex matrix {"re": [[..]], "im": [[..]]}, or the one under the first of `keys` that
+/// the document holds. A list of numbers is one column. Throws DataError.
+Eigen::MatrixXcd parse_matrix(const std::string& text, const std::string& name,
+                              const std::vector<std::string>& keys);
+
+}  // namespace optinc

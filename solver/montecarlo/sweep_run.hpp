@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "solver/backend/backend.hpp"
+#include "solver/config/sweep_config.hpp"
+#include "solver/montecarlo/manifest.hpp"
+
+namespace optinc {
+
+/// State of a run, reported after every row.
+struct SweepProgress {
+  std::uint64_t done = 0;               ///< rows in the file
+  std::uint64_t total = 0;              ///< rows wanted
+  std::uint64_t computed = 0;           ///< rows of this run
+  double worst_element_error_rate = 0;  ///< of the rows of this run
+};
+
+struct SweepOptions {
+  std::filesystem::path rows;  ///< r.csv; r.summary.csv and r.manifest.json lie beside it
+  unsigned threads = 1;
+  bool fresh = false;  ///< start over instead of continuing
+  RunIdentity identity;
+  std::function<bool()> stop_requested;  ///< asked at least ten times a second
+  std::function<void(const SweepProgress&)> progress;
+  std::function<void(const std::string&)> notice;  ///< a line for the user
+};
+
+/// Files of a result.
+std::filesystem::path summary_file(const std::filesystem::path& rows);
+std::filesystem::path manifest_file(const std::filesystem::path& rows);
+
+/// Runs or continues a sweep. Rows are appended in the order of sweep point, then chip (a raised
+/// chip count: the added chips after all rows there were); a torn last line is cut first. A
+/// finished run changes no file. Returns what is in the file at the end; done < total means that a
+/// stop was requested.
+/// Throws DataError when the file belongs to another configuration, holds rows that this one did
+/// not write, is in use, or cannot be written.
+SweepProgress run_sweep(const SweepConfig& sweep, const Backend& backend,
+                        const SweepOptions& options);
+
+}  // namespace optinc
