@@ -28,6 +28,21 @@ const std::vector<std::string>& unbuilt_commands() {
   return names;
 }
 
+/// Options of the design that this version refuses with a message of its own.
+const std::vector<std::string>& unbuilt_options() {
+  static const std::vector<std::string> names = {"--shard", "--time-limit", "--layers",
+                                                 "--cpu-target"};
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string not_built_text(const std::string& what) {
+  return fmt::format("{} is part of the design and not built yet in this version", what);
+}
+
 std::vector<std::string> known_names(const std::vector<Command>& commands) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
@@ -38,20 +53,6 @@ const Command* find_command(const std::vector<Command>& commands, const std::str
   const auto found = std::find_if(commands.begin(), commands.end(),
                                   [&](const Command& command) { return command.name == name; });
   return found == commands.end() ? nullptr : &*found;
-}
-
-bool is_unbuilt(const std::string& name) {
-  return std::find(unbuilt_commands().begin(), unbuilt_commands().end(), name) !=
-         unbuilt_commands().end();
-}
-
-[[noreturn]] void fail_unknown(const std::vector<Command>& commands, const std::string& name) {
-  if (is_unbuilt(name)) {
-    throw ConfigError(
-        fmt::format("command '{}' is part of the design and not built yet in this version", name));
-  }
-  throw ConfigError(fmt::format("unknown command '{}' (did you mean '{}'?); see `optinc help`",
-                                name, nearest_name(name, known_names(commands))));
 }
 
 /// Whether `word` is the first word of two-word commands ("mesh").
@@ -66,35 +67,37 @@ const Command& take_command(const std::vector<Command>& commands, std::vector<st
   std::string name = args.front();
   std::size_t words = 1;
   if (find_command(commands, name) == nullptr && args.size() > 1 &&
-      (is_command_group(commands, name) || is_unbuilt(name + " " + args[1]))) {
+      (is_command_group(commands, name) || contains(unbuilt_commands(), name + " " + args[1]))) {
     name += " " + args[1];
     words = 2;
   }
   const Command* command = find_command(commands, name);
-  if (command == nullptr) fail_unknown(commands, name);
+  if (command == nullptr) fail_unknown_command(name);
   args.erase(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(words));
   return *command;
 }
 
-/// CLI11's message, with the nearest known option added where one was not known.
+/// What is wrong with `args`: the first unknown option, which may be the cause of everything else,
+/// or else CLI11's message.
 std::string parse_message(const CLI::App& app, const CLI::ParseError& error,
                           const std::vector<std::string>& args) {
-  std::string message = error.what();
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return message;
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   }
   for (const std::string& arg : args) {
+    if (arg == "--") break;
     const std::string name = arg.substr(0, arg.find('='));
-    if (name.rfind("--", 0) == 0 && std::find(known.begin(), known.end(), name) == known.end()) {
-      return fmt::format("unknown option '{}' (did you mean '{}'?)", name,
-                         nearest_name(name, known));
-    }
+    if (name.rfind("--", 0) != 0 || contains(known, name)) continue;
+    if (contains(unbuilt_options(), name)) return not_built_text(fmt::format("option '{}'", name));
+    return fmt::format("unknown option '{}' (did you mean '{}'?)", name, nearest_name(name, known));
   }
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
   return message;
 }
+
+bool is_help_flag(const std::string& arg) { return arg == "--help" || arg == "-h"; }
 
 ExitCode run_command(const Command& command, std::vector<std::string> args,
                      CommandContext& context) {
@@ -103,9 +106,7 @@ ExitCode run_command(const Command& command, std::vector<std::string> args,
   bool help = false;
   app.add_flag("-h,--help", help, "print this page")->configurable(false);
   const CommandAction action = command.declare(app);
-  if (std::find_if(args.begin(), args.end(), [](const std::string& arg) {
-        return arg == "--help" || arg == "-h";
-      }) != args.end()) {
+  if (std::any_of(args.begin(), args.end(), is_help_flag)) {
     context.out << command_page(command);
     return ExitCode::done;
   }
@@ -130,7 +131,10 @@ ExitCode dispatch(std::vector<std::string> args, CommandContext& context) {
     context.out << "optinc " << build_info::version << "\n";
     return ExitCode::done;
   }
-  if (args.front() == "--help" || args.front() == "-h") args.front() = "help";
+  if (is_help_flag(args.front())) args.front() = "help";
+  if (args.size() == 2 && is_command_group(commands, args[0]) && is_help_flag(args[1])) {
+    args = {"help", args[0]};
+  }
   if (args.size() == 1 && is_command_group(commands, args.front())) {
     throw ConfigError(
         fmt::format("'{}' needs a subcommand; see `optinc help {}`", args.front(), args.front()));
@@ -149,6 +153,17 @@ std::vector<Command> all_commands() {
     std::move(more.begin(), more.end(), std::back_inserter(commands));
   }
   return commands;
+}
+
+void fail_unknown_command(const std::string& name) {
+  if (contains(unbuilt_commands(), name)) {
+    throw ConfigError(not_built_text(fmt::format("command '{}'", name)));
+  }
+  std::vector<std::string> known = known_names(all_commands());
+  known.emplace_back("--version");
+  throw ConfigError(fmt::format("unknown {} '{}' (did you mean '{}'?); see `optinc help`",
+                                name.rfind("-", 0) == 0 ? "option" : "command", name,
+                                nearest_name(name, known)));
 }
 
 BackendRegistry default_registry() {

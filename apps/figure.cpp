@@ -22,14 +22,24 @@ constexpr std::array<const char*, 7> colours = {"#0072b2", "#d55e00", "#009e73",
                                                 "#e69f00", "#56b4e9", "#000000"};
 constexpr std::array<int, 7> point_types = {7, 5, 9, 13, 11, 4, 6};
 
-/// A double-quoted gnuplot string that shows `text` literally.
+bool is_control(char character) {
+  return static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
+}
+
+/// A single-quoted gnuplot string, which takes everything literally; between double quotes gnuplot
+/// would run what stands in backquotes.
 std::string quoted(const std::string& text) {
-  std::string result = "\"";
+  std::string result = "'";
   for (const char character : text) {
-    if (character == '"' || character == '\\') result += '\\';
-    result += static_cast<unsigned char>(character) < 0x20 ? ' ' : character;
+    if (character == '\'') result += '\'';
+    result += is_control(character) ? ' ' : character;
   }
-  return result + '"';
+  return result + '\'';
+}
+
+/// A path that gnuplot takes for a file name: a leading '|' would be a pipe.
+std::string quoted_path(const std::filesystem::path& path) {
+  return quoted((path.is_absolute() ? path : "." / path).string());
 }
 
 struct Range {
@@ -87,7 +97,7 @@ std::string data_block(const FigureCurve& curve, const std::string& name, const 
                        const Range& axis) {
   std::string block = fmt::format("${} << EOD\n", name);
   for (const FigurePoint& point : curve.points) {
-    if (!std::isfinite(point.y)) continue;
+    if (!std::isfinite(point.x) || !std::isfinite(point.y)) continue;
     const auto shown = [&](double value) {
       return figure.log_y ? std::max(value, axis.lo) : value;
     };
@@ -136,15 +146,11 @@ std::string panel_commands(const Figure& figure, std::size_t panel_index, const 
   return script + "plot " + plots + "\n";
 }
 
-void require_drawable(const Figure& figure) {
-  for (const FigurePanel& panel : figure.panels) {
-    for (const FigureCurve& curve : panel.curves) {
-      for (const FigurePoint& point : curve.points) {
-        if (std::isfinite(point.y)) return;
-      }
-    }
+void require_plain_name(const std::filesystem::path& output) {
+  const std::string name = output.string();
+  if (std::any_of(name.begin(), name.end(), is_control)) {
+    throw ConfigError("a figure's name holds a line break or control character; choose another");
   }
-  throw DataError("nothing to draw: no row has a finite value (check --y and --where)");
 }
 
 }  // namespace
@@ -155,7 +161,7 @@ std::string gnuplot_script(const Figure& figure, bool png, const std::filesystem
       "set encoding utf8\nset terminal {} size {},{} enhanced font 'sans,{}' background '#ffffff'\n"
       "set output {}\n",
       png ? "pngcairo" : "svg", figure.width_px, figure.height_px, png ? 11 : 13,
-      quoted(output.string()));
+      quoted_path(output));
   script +=
       "set grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror out\n"
       "set key bottom center outside horizontal noenhanced samplen 2\n"
@@ -173,7 +179,7 @@ void draw_figure(const Figure& figure, const std::filesystem::path& output) {
   if (!png && output.extension() != ".svg") {
     throw ConfigError(fmt::format("{}: must end in .svg or .png", output.string()));
   }
-  require_drawable(figure);
+  require_plain_name(output);
   const std::filesystem::path gnuplot = find_program("gnuplot");
   if (gnuplot.empty()) {
     throw BackendError("gnuplot is not found in PATH (install the package gnuplot-nox)");
@@ -182,7 +188,7 @@ void draw_figure(const Figure& figure, const std::filesystem::path& output) {
     std::filesystem::path script = temporary;
     script += ".gp";
     write_file_atomically(script, gnuplot_script(figure, png, temporary));
-    const ProcessResult result = run_program(gnuplot, {script.string()});
+    const ProcessResult result = run_program(gnuplot, {"-d", script.string()});
     std::error_code error;
     std::filesystem::remove(script, error);
     const bool drawn = std::filesystem::file_size(temporary, error) > 0 && !error;

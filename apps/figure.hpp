@@ -17,13 +17,13 @@ struct FigurePoint {
 
 struct FigureCurve {
   std::string label;
-  std::vector<FigurePoint> points;  ///< sorted by x
+  std::vector<FigurePoint> points;  ///< sorted by x; at least one with finite x and y
 };
 
 struct FigurePanel {
   std::string x_label;
   bool log_x = false;
-  std::vector<FigureCurve> curves;
+  std::vector<FigureCurve> curves;  ///< at least one
 };
 
 /// Curves with bands, one panel beside the other, with a common y axis.
@@ -41,7 +41,8 @@ struct Figure {
 std::string gnuplot_script(const Figure& figure, bool png, const std::filesystem::path& output);
 
 /// Draws a figure, atomically; the ending of `output` (.svg, .png) chooses the format.
-/// Throws ConfigError for another ending, BackendError where gnuplot is missing or fails.
+/// Throws ConfigError for another ending or a name with a line break, BackendError where gnuplot is
+/// missing or fails.
 void draw_figure(const Figure& figure, const std::filesystem::path& output);
 
 }  // namespace optinc

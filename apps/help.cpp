@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "apps/cli.hpp"
-#include "solver/text.hpp"
 
 namespace optinc {
 
@@ -31,7 +30,7 @@ std::vector<OptionText> option_texts(const Command& command) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     OptionText text;
-    text.positional = option->nonpositional() == false;
+    text.positional = option->get_positional();
     text.required = option->get_required();
     text.synopsis = text.positional ? option->get_name(true) : option->get_name(false, true);
     if (!text.positional && option->get_items_expected_max() > 0) {
@@ -131,10 +130,7 @@ std::string topic_page(const std::vector<Command>& commands, const std::string& 
   if (!group_page.empty()) {
     return fmt::format("COMMANDS\n{}\nSee `optinc help {} <command>`.\n", group_page, topic);
   }
-  std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.name);
-  throw ConfigError(
-      fmt::format("no help for '{}' (did you mean '{}'?)", topic, nearest_name(topic, names)));
+  fail_unknown_command(topic);
 }
 
 }  // namespace

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <ostream>
-#include <sstream>
 #include <string>
-#include <system_error>
 
-#include <unistd.h>
-
+#include <H5public.h>
 #include <fmt/format.h>
 #include <Eigen/Core>
 #include <nlohmann/json.hpp>
@@ -44,13 +39,14 @@ Json info_json(const BackendRegistry& registry) {
           {"build_type", build_info::build_type},
           {"eigen",
            fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
+          {"hdf5", fmt::format("{}.{}.{}", H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE)},
           {"gnuplot", find_program("gnuplot").string()},
           {"backends", backends}};
 }
 
 std::string info_text(const Json& info) {
   std::string text;
-  for (const char* key : {"version", "commit", "compiler", "build_type", "eigen"}) {
+  for (const char* key : {"version", "commit", "compiler", "build_type", "eigen", "hdf5"}) {
     text += fmt::format("{:<12}{}\n", key, info[key].get<std::string>());
   }
   const auto gnuplot = info["gnuplot"].get<std::string>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/mesh_json.hpp"
 #include "solver/optinc/chip.hpp"
+#include "solver/text.hpp"
 
 namespace optinc {
 
@@ -49,6 +51,10 @@ struct DecomposeOptions {
 };
 
 std::string read_text(const std::string& path) {
+  if (path.ends_with(".h5") || path.ends_with(".hdf5")) {
+    throw ConfigError(fmt::format(
+        "{}: matrices in HDF5 are part of the design and not built yet; give JSON", path));
+  }
   std::ifstream file(path, std::ios::binary);
   std::stringstream content;
   if (file) content << file.rdbuf();
@@ -66,12 +72,25 @@ StaticImperfections imperfections_of(const ErrorOptions& options) {
           .coupler_mean_rad = options.coupler_mean_rad};
 }
 
+/// Check of a number in [low, high]; unlike CLI::Range it refuses NaN.
+CLI::Validator number_between(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        double value = 0;
+        const bool accepted = parse_number(text, value) && value >= low && value <= high;
+        return accepted ? std::string()
+                        : fmt::format("'{}' (must be a number from {} to {})", text, low, high);
+      },
+      "");
+}
+
 void add_error_options(CLI::App& app, ErrorOptions& options) {
-  const CLI::Range sigma_range(0.0, 10.0);
-  app.add_option("--phase-sigma-rad", options.phase_sigma_rad, "Gaussian error of every phase, rad")
-      ->check(sigma_range)
-      ->type_name("RAD")
-      ->default_str("0");
+  const CLI::Validator sigma_range = number_between(0, 10);
+  CLI::Option* phase_sigma = app.add_option("--phase-sigma-rad", options.phase_sigma_rad,
+                                            "Gaussian error of every phase, rad")
+                                 ->check(sigma_range)
+                                 ->type_name("RAD")
+                                 ->default_str("0");
   app.add_option("--coupler-sigma-rad", options.coupler_sigma_rad,
                  "Gaussian splitting-angle error of every coupler, rad")
       ->check(sigma_range)
@@ -79,11 +98,12 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
       ->default_str("0");
   app.add_option("--coupler-mean-rad", options.coupler_mean_rad,
                  "common splitting-angle error, rad")
-      ->check(CLI::Range(-10.0, 10.0))
+      ->check(number_between(-10, 10))
       ->type_name("RAD")
       ->default_str("0");
   app.add_flag("--no-output-screen", options.no_output_screen,
-               "leave the output phase screen without phase error");
+               "leave the output phase screen without phase error")
+      ->needs(phase_sigma);
   app.add_option("--seed", options.seed, "seed of the errors")->type_name("N")->default_str("1");
   app.add_option("--chip", options.chip, "realization of the errors")
       ->type_name("N")
@@ -117,10 +137,18 @@ Json matrix_json(const Eigen::MatrixXcd& matrix, bool as_vector) {
   return {{"re", real_rows(matrix.real(), as_vector)}, {"im", real_rows(matrix.imag(), as_vector)}};
 }
 
+void require_finite(const Eigen::MatrixXcd& result, const std::string& file_name) {
+  if (!result.allFinite()) {
+    throw DataError(fmt::format(
+        "{}: the result overflows (amplitudes too large); check g and the fields", file_name));
+  }
+}
+
 ExitCode run_compose(CommandContext& context, const MeshOptions& options) {
   const MeshFile file = parse_mesh(read_text(options.program), options.program);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
   const Eigen::MatrixXcd matrix = backend->compose(perturbed(file, options.errors));
+  require_finite(matrix, options.program);
   Json document = {{"N", file.program.topology.modes}, {"U", matrix_json(matrix, false)}};
   if (file.has_errors || !imperfections_of(options.errors).none()) {
     const MeshQuality quality = mesh_quality(backend->compose(ideal_state(file.program)), matrix);
@@ -134,11 +162,12 @@ ExitCode run_compose(CommandContext& context, const MeshOptions& options) {
 
 ExitCode run_propagate(CommandContext& context, const MeshOptions& options) {
   const MeshFile file = parse_mesh(read_text(options.program), options.program);
-  Eigen::MatrixXcd fields = parse_matrix(read_text(options.fields), options.fields, {"x"});
-  const bool as_vector = fields.cols() == 1;
+  MatrixFile fields = parse_matrix(read_text(options.fields), options.fields, {"x"});
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  backend->propagate(perturbed(file, options.errors), fields);
-  const Json document = {{"N", file.program.topology.modes}, {"y", matrix_json(fields, as_vector)}};
+  backend->propagate(perturbed(file, options.errors), fields.values);
+  require_finite(fields.values, options.program);
+  const Json document = {{"N", file.program.topology.modes},
+                         {"y", matrix_json(fields.values, fields.is_list)}};
   write_result(context, options.out, document.dump() + "\n");
   return ExitCode::done;
 }
@@ -150,7 +179,7 @@ ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options)
         options.topology));
   }
   const Eigen::MatrixXcd matrix =
-      parse_matrix(read_text(options.matrix), options.matrix, {"U", "U_target"});
+      parse_matrix(read_text(options.matrix), options.matrix, {"U_target", "U"}).values;
   const MeshProgram program = decompose_clements(matrix, options.unitarity_tolerance);
   const std::unique_ptr<Backend> reference = context.registry.create("reference", Precision::f64);
   const double residual = (reference->compose(ideal_state(program)) - matrix).norm() /
@@ -188,7 +217,7 @@ CommandAction declare_decompose(CLI::App& app) {
                     "arrangement of the MZIs (reck: not built yet)");
   app.add_option("--unitarity-tol", options->unitarity_tolerance,
                  "largest ||U^H U - I||_F / sqrt(N) that is accepted")
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0, 1))
       ->type_name("X")
       ->default_str("1e-9");
   add_out_option(app, options->out);

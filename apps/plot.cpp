@@ -21,6 +21,7 @@
 #include "solver/config/schema.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/montecarlo/columns.hpp"
+#include "solver/text.hpp"
 
 namespace optinc {
 
@@ -97,6 +98,7 @@ std::string short_value(const std::string& path, const std::string& value) {
 /// Resolved choice of what is drawn, the same for all input files.
 struct Selection {
   std::vector<std::string> x;
+  std::vector<std::string> held;  ///< axes that are not shown and must be 0
   std::vector<std::string> group;
   std::vector<Filter> filters;
   std::string y_mean;
@@ -117,6 +119,55 @@ std::vector<Filter> parse_filters(const std::vector<std::string>& texts,
   return filters;
 }
 
+bool matches(const Filter& filter, const std::string& cell) {
+  double wanted = 0;
+  double found = 0;
+  const bool same_number = !cell.empty() && parse_number(filter.value, wanted) &&
+                           parse_number(cell, found) && wanted == found;
+  return same_number || cell == filter.value || short_value(filter.path, cell) == filter.value;
+}
+
+bool passes(const SummaryTable& table, std::size_t row, const std::vector<Filter>& filters) {
+  return std::all_of(filters.begin(), filters.end(), [&](const Filter& filter) {
+    return matches(filter, table.rows[row][table.column(filter.path)]);
+  });
+}
+
+void require_match(const SummaryTable& table, const Filter& filter) {
+  std::set<std::string> values;
+  for (const std::vector<std::string>& row : table.rows) {
+    const std::string& cell = row[table.column(filter.path)];
+    if (matches(filter, cell)) return;
+    values.insert(short_value(filter.path, cell));
+  }
+  throw ConfigError(fmt::format("--where {}={}: no row has this value (there are: {})", filter.path,
+                                filter.value, fmt::join(values, ", ")));
+}
+
+void require_numeric_axis(const std::string& path) {
+  if (find_config_key(path) != nullptr && !is_numeric_axis(path)) {
+    throw ConfigError(fmt::format("--x {} (holds names, not numbers); use --group", path));
+  }
+}
+
+/// Whether a numeric axis is 0 wherever an axis of `x` is not, and takes other values: a sweep of
+/// one effect at a time.
+bool excludes_others(const SummaryTable& table, const std::string& axis,
+                     const std::vector<std::string>& x) {
+  if (!is_numeric_axis(axis)) return false;
+  bool takes_zero = false;
+  bool takes_others = false;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const bool zero = table.number(row, table.column(axis)) == 0;
+    takes_zero = takes_zero || zero;
+    takes_others = takes_others || !zero;
+    for (const std::string& path : x) {
+      if (!zero && table.number(row, table.column(path)) != 0) return false;
+    }
+  }
+  return takes_zero && takes_others;
+}
+
 void choose_columns(const std::string& metric, const std::string& band, Selection& selection) {
   if (metric == "yield") {
     selection.y_mean = "yield";
@@ -135,7 +186,10 @@ void choose_columns(const std::string& metric, const std::string& band, Selectio
 Selection select(const PlotOptions& options, const SummaryTable& table) {
   const std::vector<std::string> axes = table.axes();
   Selection selection;
-  for (const std::string& name : options.x) selection.x.push_back(resolve_name(name, axes));
+  for (const std::string& name : options.x) {
+    selection.x.push_back(resolve_name(name, axes));
+    require_numeric_axis(selection.x.back());
+  }
   for (const std::string& name : options.group) selection.group.push_back(resolve_name(name, axes));
   selection.filters = parse_filters(options.where, axes);
   const auto used = [&](const std::string& axis) {
@@ -156,26 +210,24 @@ Selection select(const PlotOptions& options, const SummaryTable& table) {
   }
   if (options.group.empty()) {
     for (const std::string& axis : axes) {
-      if (!used(axis)) selection.group.push_back(axis);
+      if (used(axis)) continue;
+      (excludes_others(table, axis, selection.x) ? selection.held : selection.group)
+          .push_back(axis);
     }
   }
+  for (const Filter& filter : selection.filters) require_match(table, filter);
   choose_columns(resolve_name(options.y, metric_names()), options.band, selection);
   return selection;
 }
 
-bool passes(const SummaryTable& table, std::size_t row, const std::vector<Filter>& filters) {
-  return std::all_of(filters.begin(), filters.end(), [&](const Filter& filter) {
-    const std::string& cell = table.rows[row][table.column(filter.path)];
-    return cell == filter.value || short_value(filter.path, cell) == filter.value;
-  });
-}
-
 /// One effect at a time: all x columns but `shown` are zero.
-bool others_are_zero(const SummaryTable& table, std::size_t row, const std::vector<std::string>& x,
+bool others_are_zero(const SummaryTable& table, std::size_t row, const Selection& selection,
                      const std::string& shown) {
-  return std::all_of(x.begin(), x.end(), [&](const std::string& path) {
+  const auto is_zero = [&](const std::string& path) {
     return path == shown || table.number(row, table.column(path)) == 0;
-  });
+  };
+  return std::all_of(selection.x.begin(), selection.x.end(), is_zero) &&
+         std::all_of(selection.held.begin(), selection.held.end(), is_zero);
 }
 
 std::string curve_label(const SummaryTable& table, std::size_t row, const Selection& selection,
@@ -199,7 +251,7 @@ void add_rows(const SummaryTable& table, const Selection& selection, const std::
               bool name_file, FigurePanel& panel) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    if (!passes(table, row, selection.filters) || !others_are_zero(table, row, selection.x, x)) {
+    if (!passes(table, row, selection.filters) || !others_are_zero(table, row, selection, x)) {
       continue;
     }
     const auto cell = [&](const std::string& name) {
@@ -226,16 +278,35 @@ bool wants_log_x(const FigurePanel& panel) {
   return hi > 30 * lo;
 }
 
-/// Takes the points that a log axis cannot show out of the panel and returns their number.
-std::size_t remove_unshowable(FigurePanel& panel) {
-  std::size_t removed = 0;
+/// Takes out of the panel what it cannot show, saying so.
+void remove_unshowable(FigurePanel& panel, const std::string& metric, std::ostream& err) {
+  std::size_t off_axis = 0;
+  std::size_t undefined = 0;
   for (FigureCurve& curve : panel.curves) {
-    removed += std::erase_if(curve.points, [](const FigurePoint& point) { return point.x <= 0; });
+    undefined += std::erase_if(curve.points, [](const FigurePoint& point) {
+      return !std::isfinite(point.x) || !std::isfinite(point.y);
+    });
+    if (!panel.log_x) continue;
+    off_axis += std::erase_if(curve.points, [](const FigurePoint& point) { return point.x <= 0; });
   }
-  return removed;
+  std::erase_if(panel.curves, [](const FigureCurve& curve) { return curve.points.empty(); });
+  if (off_axis > 0) {
+    err << fmt::format("optinc: {} points at {} <= 0 are not on the log axis\n", off_axis,
+                       panel.x_label);
+  }
+  if (undefined > 0) {
+    err << fmt::format("optinc: {} points against {} have no finite {} and are left out\n",
+                       undefined, panel.x_label, metric);
+  }
+  if (panel.curves.empty()) {
+    throw DataError(
+        fmt::format("nothing to draw against {}: no row with a finite {} is left (check --y, "
+                    "--where and --x; with several x only rows where the others are 0 count)",
+                    panel.x_label, metric));
+  }
 }
 
-std::string default_title(const std::vector<SummaryTable>& tables, const std::string& band) {
+std::string chip_range(const std::vector<SummaryTable>& tables) {
   double fewest = std::numeric_limits<double>::infinity();
   double most = 0;
   for (const SummaryTable& table : tables) {
@@ -245,63 +316,78 @@ std::string default_title(const std::vector<SummaryTable>& tables, const std::st
       most = std::max(most, chips);
     }
   }
-  const std::string chips =
-      fewest < most ? fmt::format("{} to {}", fewest, most) : fmt::format("{}", most);
-  const std::string shown = band == "none" ? ""
-                            : band == "ci" ? "; band: 95 % interval"
-                                           : "; band: 5 to 95 % of the chips";
-  return fmt::format("mean over {} chips{}", chips, shown);
+  return fewest < most ? fmt::format("{} to {}", fewest, most) : fmt::format("{}", most);
 }
 
-void require_log_values(const Figure& figure, const std::string& metric) {
+std::string default_title(const std::vector<SummaryTable>& tables, const std::string& metric,
+                          const std::string& band) {
+  const bool yield = metric == "yield";
+  const std::string shown = band == "none"          ? ""
+                            : yield || band == "ci" ? "; band: 95 % interval"
+                                                    : "; band: 5 to 95 % of the chips";
+  return fmt::format("{} {} chips{}", yield ? "share of" : "mean over", chip_range(tables), shown);
+}
+
+bool has_negative(const Figure& figure) {
   for (const FigurePanel& panel : figure.panels) {
     for (const FigureCurve& curve : panel.curves) {
       for (const FigurePoint& point : curve.points) {
-        if (point.y < 0) {
-          throw ConfigError(fmt::format("{} has negative values; use --y-scale linear", metric));
-        }
+        if (point.y < 0) return true;
       }
     }
+  }
+  return false;
+}
+
+bool wants_log_y(const PlotOptions& options, const std::string& metric, const Figure& figure) {
+  if (options.y_scale == "linear") return false;
+  const bool negative = has_negative(figure);
+  if (options.y_scale == "auto") return !negative && !linear_by_default(metric);
+  if (negative) {
+    throw ConfigError(fmt::format("{} has negative values; use --y-scale linear", metric));
+  }
+  return true;
+}
+
+/// Adds what is drawn of one file, a panel per x axis.
+void add_table(const PlotOptions& options, const SummaryTable& table, bool name_file,
+               Figure& figure) {
+  const Selection selection = select(options, table);
+  figure.panels.resize(std::max(figure.panels.size(), selection.x.size()));
+  for (std::size_t i = 0; i < selection.x.size(); ++i) {
+    FigurePanel& panel = figure.panels[i];
+    const std::string label = axis_label(selection.x[i]);
+    if (!panel.x_label.empty() && panel.x_label != label) {
+      throw ConfigError("the files have different axes; choose with --x");
+    }
+    panel.x_label = label;
+    add_rows(table, selection, selection.x[i], name_file, panel);
+  }
+}
+
+void finish_panel(const PlotOptions& options, const std::string& metric, FigurePanel& panel,
+                  std::ostream& err) {
+  panel.log_x = options.x_scale == "log" || (options.x_scale == "auto" && wants_log_x(panel));
+  remove_unshowable(panel, metric, err);
+  for (FigureCurve& curve : panel.curves) {
+    std::stable_sort(curve.points.begin(), curve.points.end(),
+                     [](const FigurePoint& a, const FigurePoint& b) { return a.x < b.x; });
   }
 }
 
 Figure make_figure(const PlotOptions& options, CommandContext& context) {
   std::vector<SummaryTable> tables;
   for (const std::string& input : options.inputs) tables.push_back(read_summary(input));
+  const std::string metric = resolve_name(options.y, metric_names());
   Figure figure;
-  figure.title = options.title.empty() ? default_title(tables, options.band) : options.title;
+  figure.title =
+      options.title.empty() ? default_title(tables, metric, options.band) : options.title;
+  figure.y_label = with_unit(metric, metric_unit(metric));
   figure.width_px = options.width_px;
   figure.height_px = options.height_px;
-  const std::string metric = resolve_name(options.y, metric_names());
-  figure.y_label = with_unit(metric, metric_unit(metric));
-  figure.log_y =
-      options.y_scale == "log" || (options.y_scale == "auto" && !linear_by_default(metric));
-  for (const SummaryTable& table : tables) {
-    const Selection selection = select(options, table);
-    figure.panels.resize(std::max(figure.panels.size(), selection.x.size()));
-    for (std::size_t i = 0; i < selection.x.size(); ++i) {
-      FigurePanel& panel = figure.panels[i];
-      const std::string label = axis_label(selection.x[i]);
-      if (!panel.x_label.empty() && panel.x_label != label) {
-        throw ConfigError("the files have different axes; choose with --x");
-      }
-      panel.x_label = label;
-      add_rows(table, selection, selection.x[i], tables.size() > 1, panel);
-    }
-  }
-  for (FigurePanel& panel : figure.panels) {
-    panel.log_x = options.x_scale == "log" || (options.x_scale == "auto" && wants_log_x(panel));
-    const std::size_t removed = panel.log_x ? remove_unshowable(panel) : 0;
-    if (removed > 0) {
-      context.err << fmt::format("optinc: {} points at {} <= 0 are not on the log axis\n", removed,
-                                 panel.x_label);
-    }
-    for (FigureCurve& curve : panel.curves) {
-      std::stable_sort(curve.points.begin(), curve.points.end(),
-                       [](const FigurePoint& a, const FigurePoint& b) { return a.x < b.x; });
-    }
-  }
-  if (figure.log_y) require_log_values(figure, metric);
+  for (const SummaryTable& table : tables) add_table(options, table, tables.size() > 1, figure);
+  for (FigurePanel& panel : figure.panels) finish_panel(options, metric, panel, context.err);
+  figure.log_y = wants_log_y(options, metric, figure);
   return figure;
 }
 
@@ -313,15 +399,18 @@ CommandAction declare_plot(CLI::App& app) {
   app.add_option("--x", options->x,
                  "axis to draw against; several give a panel each, with the others held at 0 "
                  "(default: every numeric axis)")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->allow_extra_args(false);
   app.add_option("--y", options->y, "metric, or yield")
       ->type_name("METRIC")
       ->default_str(options->y);
   app.add_option("--group", options->group,
                  "axis whose values give one curve each (default: every axis left over)")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->allow_extra_args(false);
   app.add_option("--where", options->where, "draw only rows with this value")
-      ->type_name("PATH=VALUE");
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
   add_choice_option(app, "--band", options->band, {"p05-p95", "ci", "none"},
                     "what is shaded: quantiles over the chips or the interval of the mean");
   add_choice_option(app, "--x-scale", options->x_scale, {"auto", "log", "linear"}, "x axis");
@@ -337,11 +426,11 @@ CommandAction declare_plot(CLI::App& app) {
       ->type_name("FILE");
   return [options](CommandContext& context) {
     const Figure figure = make_figure(*options, context);
-    draw_figure(figure, options->out);
     if (!options->script.empty()) {
       const bool png = std::filesystem::path(options->out).extension() == ".png";
       write_file_atomically(options->script, gnuplot_script(figure, png, options->out));
     }
+    draw_figure(figure, options->out);
     return ExitCode::done;
   };
 }

@@ -8,43 +8,73 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/montecarlo/sweep_run.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {
 
 namespace {
 
-SummaryTable read_csv(const std::filesystem::path& path) {
-  std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, error)) {
-    throw DataError(
-        fmt::format("{}: cannot be read (no such file or no permission)", path.string()));
+/// Records of an RFC 4180 file, one after the other.
+class CsvReader {
+ public:
+  explicit CsvReader(const std::filesystem::path& path) : path_(path), file_(path) {
+    std::error_code error;
+    if (!file_ || std::filesystem::is_directory(path, error)) {
+      throw DataError(
+          fmt::format("{}: cannot be read (no such file or no permission)", path.string()));
+    }
   }
+
+  /// The next record; false at the end of the file.
+  bool next(std::vector<std::string>& fields) {
+    std::string record;
+    if (!next_line(record)) return false;
+    record_line_ = lines_;
+    for (std::string more; has_open_quote(record) && next_line(more);) record += "\n" + more;
+    if (record.ends_with('\r')) record.pop_back();
+    if (!split_csv(record, fields)) fail("malformed CSV (a stray or missing quote)");
+    return true;
+  }
+
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw DataError(fmt::format("{}:{}: {}; write the file anew with `optinc sweep`",
+                                path_.string(), record_line_, problem));
+  }
+
+ private:
+  bool next_line(std::string& line) {
+    if (!std::getline(file_, line)) return false;
+    ++lines_;
+    return true;
+  }
+
+  static bool has_open_quote(const std::string& record) {
+    return std::count(record.begin(), record.end(), '"') % 2 == 1;
+  }
+
+  std::filesystem::path path_;
+  std::ifstream file_;
+  std::size_t lines_ = 0;
+  std::size_t record_line_ = 0;
+};
+
+bool is_summary(const std::vector<std::string>& header) {
+  return std::find(header.begin(), header.end(), "yield_ci_lo") != header.end();
+}
+
+SummaryTable read_records(const std::filesystem::path& path) {
+  CsvReader reader(path);
   SummaryTable table{.path = path, .header = {}, .rows = {}};
-  std::vector<std::string> fields;
-  std::size_t line_number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++line_number;
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!split_csv(line, fields)) {
-      throw DataError(fmt::format("{}:{}: malformed CSV", path.string(), line_number));
-    }
-    if (line_number == 1) {
-      table.header = fields;
-      continue;
-    }
+  reader.next(table.header);
+  if (!is_summary(table.header)) return table;
+  for (std::vector<std::string> fields; reader.next(fields);) {
     if (fields.size() != table.header.size()) {
-      throw DataError(fmt::format("{}:{}: {} fields (the header has {})", path.string(),
-                                  line_number, fields.size(), table.header.size()));
+      reader.fail(fmt::format("{} fields (the header has {})", fields.size(), table.header.size()));
     }
     table.rows.push_back(fields);
   }
   return table;
-}
-
-bool is_summary(const SummaryTable& table) {
-  return std::find(table.header.begin(), table.header.end(), "yield_ci_lo") != table.header.end();
 }
 
 }  // namespace
@@ -79,18 +109,14 @@ double SummaryTable::number(std::size_t row, std::size_t column) const {
 }
 
 SummaryTable read_summary(const std::filesystem::path& path) {
-  SummaryTable table = read_csv(path);
-  if (!is_summary(table)) table = read_csv(summary_path(path));
-  if (!is_summary(table)) {
-    throw DataError(fmt::format("{}: is not a result of `optinc sweep`", path.string()));
+  SummaryTable table = read_records(path);
+  const std::vector<std::string>& header = table.header;
+  const bool has_rows_of_chips = std::find(header.begin(), header.end(), "chip") != header.end();
+  if (has_rows_of_chips) table = read_records(summary_file(path));
+  if (!is_summary(table.header)) {
+    throw DataError(fmt::format("{}: is not a result of `optinc sweep`", table.path.string()));
   }
   return table;
-}
-
-std::filesystem::path summary_path(const std::filesystem::path& rows) {
-  std::filesystem::path path = rows;
-  path.replace_extension(".summary.csv");
-  return path;
 }
 
 std::string resolve_name(const std::string& name, const std::vector<std::string>& known) {

@@ -24,12 +24,10 @@ struct SummaryTable {
   double number(std::size_t row, std::size_t column) const;
 };
 
-/// Reads a summary file, or the summary beside a row file (r.csv -> r.summary.csv).
+/// Reads a summary file, or the summary beside a row file (r.csv -> r.summary.csv; of the row file
+/// only the header is read).
 /// Throws DataError with file and line.
 SummaryTable read_summary(const std::filesystem::path& path);
-
-/// Summary file that belongs to a row file.
-std::filesystem::path summary_path(const std::filesystem::path& rows);
 
 /// Of `known` the entry that is `name` or ends in ".name". Throws ConfigError when there is none
 /// (with the nearest) or several.

@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/chip_runner.hpp"
 #include "solver/montecarlo/sweep_run.hpp"
+#include "solver/text.hpp"
 
 namespace optinc {
 
@@ -28,19 +31,25 @@ volatile std::sig_atomic_t caught_signal = 0;
 
 void remember_signal(int signal) { caught_signal = signal; }
 
-/// While it lives, SIGINT and SIGTERM only ask for a stop.
+/// While it lives, the first SIGINT or SIGTERM only asks for a stop (a second one ends the
+/// program), and a file that grows over its limit is a write error, not a signal.
 class SignalGuard {
  public:
   SignalGuard() {
     caught_signal = 0;
-    struct sigaction action {};
-    action.sa_handler = remember_signal;
-    sigaction(SIGINT, &action, &old_interrupt_);
-    sigaction(SIGTERM, &action, &old_terminate_);
+    struct sigaction ask_to_stop {};
+    ask_to_stop.sa_handler = remember_signal;
+    ask_to_stop.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &ask_to_stop, &old_interrupt_);
+    sigaction(SIGTERM, &ask_to_stop, &old_terminate_);
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &ignore, &old_file_size_);
   }
   ~SignalGuard() {
     sigaction(SIGINT, &old_interrupt_, nullptr);
     sigaction(SIGTERM, &old_terminate_, nullptr);
+    sigaction(SIGXFSZ, &old_file_size_, nullptr);
   }
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
@@ -48,6 +57,7 @@ class SignalGuard {
  private:
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
+  struct sigaction old_file_size_ {};
 };
 
 struct SweepCommandOptions {
@@ -113,11 +123,21 @@ class ProgressPrinter {
   Clock::time_point shown_ = Clock::now();
 };
 
+/// share/optinc beside the bin folder of the running program; empty when it is not there.
+std::filesystem::path installed_data_directory() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path folder = program.parent_path().parent_path() / "share" / "optinc";
+  return std::filesystem::is_directory(folder, error) ? folder : std::filesystem::path();
+}
+
 SweepConfig load(const SweepCommandOptions& options) {
   std::vector<std::string> overrides = options.set;
   if (!options.chips.empty()) overrides.push_back("montecarlo.chips=" + options.chips);
   if (!options.seed.empty()) overrides.push_back("montecarlo.seed=" + options.seed);
-  return load_sweep_config(options.config, overrides);
+  SweepConfig sweep = load_sweep_config(options.config, overrides);
+  sweep.data_directory = installed_data_directory();
+  return sweep;
 }
 
 nlohmann::ordered_json point_json(const SweepConfig& sweep, std::size_t point, FileHashes& hashes) {
@@ -193,8 +213,7 @@ std::string summary_text(const SummaryTable& table) {
     for (const std::vector<std::string>& row : table.rows) {
       const std::string text = short_text(row[table.column(axis)], '/');
       double number = 0;
-      const bool numeric = CLI::detail::lexical_cast(text, number);
-      column.cells.push_back(numeric ? fmt::format("{:.4g}", number) : text);
+      column.cells.push_back(parse_number(text, number) ? fmt::format("{:.4g}", number) : text);
     }
     columns.push_back(column);
   }
@@ -216,16 +235,25 @@ std::string summary_text(const SummaryTable& table) {
   return text;
 }
 
+/// A cell of an axis in the type of its key.
+nlohmann::ordered_json axis_json(const std::string& path, const std::string& text) {
+  const ConfigKey* key = find_config_key(path);
+  const bool is_text = key == nullptr || key->type == ConfigType::text ||
+                       key->type == ConfigType::choice || key->type == ConfigType::file;
+  return is_text ? nlohmann::ordered_json(text) : nlohmann::ordered_json::parse(text);
+}
+
 std::string summary_json(const SummaryTable& table) {
+  const std::vector<std::string> axes = table.axes();
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
-  const std::size_t axes = table.axes().size();
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    nlohmann::ordered_json point;
-    for (std::size_t column = 0; column < table.header.size(); ++column) {
-      if (column <= axes) {
-        point[table.header[column]] = table.rows[row][column];
+    nlohmann::ordered_json point = {{table.header[0], table.rows[row][0]}};
+    for (std::size_t column = 1; column < table.header.size(); ++column) {
+      const std::string& name = table.header[column];
+      if (column <= axes.size()) {
+        point[name] = axis_json(name, table.rows[row][column]);
       } else {
-        point[table.header[column]] = table.number(row, column);
+        point[name] = table.number(row, column);
       }
     }
     points.push_back(point);
@@ -327,8 +355,9 @@ std::vector<Command> sweep_commands() {
            "Simulates chips at every point of the sweep and writes one CSV row per point and "
            "chip, a summary row per point and a manifest that says what was run.\n\n"
            "Running the same command again continues where the file stops; a finished sweep "
-           "changes nothing. A larger --chips adds chips to a finished file. SIGINT and "
-           "SIGTERM finish the chips in work and save them.\n\n"
+           "changes nothing. A larger --chips continues a file only while all its rows are of the "
+           "first point, since rows are ordered by point, then chip; else it asks for --fresh or "
+           "another file. SIGINT and SIGTERM finish the chips in work and save them.\n\n"
            "`optinc schema` documents the columns, `optinc schema --config` the keys.",
        .examples = {{"optinc sweep data/sweeps/quickstart.toml --out r.csv", "The shipped sweep:"},
                     {"optinc sweep my.toml --out r.csv --chips 1000 --set "

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -165,7 +164,7 @@ CommandAction declare_trace_info(CLI::App& app) {
   app.add_option("--bits", options->bits, "Bits per transmitted value: even, 4 to 16")
       ->capture_default_str();
   app.add_option("--block", options->block, "Elements that share one quantiser scale")
-      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_flag("--json", options->json, "Print JSON instead of text");
   return [options](CommandContext& context) { return run_trace_info(context, *options); };

@@ -27,7 +27,7 @@ using Json = nlohmann::json;
 Json parse_document(const std::string& text, const std::string& name) {
   try {
     return Json::parse(text);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {
     fail(name, fmt::format("is not JSON ({})", error.what()));
   }
 }
@@ -90,12 +90,19 @@ std::string text_entry(const Json& document, const char* key, const std::string&
   return document.at(key).get<std::string>();
 }
 
-/// "clements" or "columns".
+/// The topology that the `kind` of a cross-check case implies.
+std::string topology_of_kind(const std::string& kind, const std::string& name) {
+  if (kind.rfind("reck", 0) == 0) return "columns";
+  for (const char* start : {"clements", "errcorr", "simphox_rect"}) {
+    if (kind.rfind(start, 0) == 0) return "clements";
+  }
+  fail(name, fmt::format("kind = \"{}\" implies no known topology (give topology)", kind));
+}
+
 std::string topology_name(const Json& document, const std::string& name) {
   if (document.contains("topology")) return text_entry(document, "topology", name);
-  if (!document.contains("kind")) fail(name, "topology is missing");
-  const std::string kind = text_entry(document, "kind", name);
-  return kind.rfind("reck", 0) == 0 ? "columns" : "clements";
+  if (!document.contains("kind")) fail(name, "topology is missing (known: clements, columns)");
+  return topology_of_kind(text_entry(document, "kind", name), name);
 }
 
 Topology read_topology(const Json& document, const std::string& name) {
@@ -122,10 +129,24 @@ Topology read_topology(const Json& document, const std::string& name) {
   fail(name, fmt::format("topology = \"{}\" (known: clements, columns)", topology));
 }
 
+/// Keys of a cross-check case that change its matrix in a way this reader does not model.
+void check_case_keys(const Json& document, const std::string& name) {
+  for (const char* key : {"e0", "e1", "loss_db"}) {
+    if (document.contains(key)) {
+      fail(name, fmt::format("{} is a parameter of another library (convert it: e0 = alpha, e1 = "
+                             "beta, loss_db = g)",
+                             key));
+    }
+  }
+  if (document.contains("screen") && document.at("screen") != "out") {
+    fail(name, fmt::format("screen = {} (known: \"out\")", document.at("screen").dump()));
+  }
+}
+
 /// Outside a cross-check case an unknown key is a mistake.
 void check_keys(const Json& document, const std::string& name) {
   if (!document.is_object()) fail(name, "must be a JSON object");
-  if (document.contains("kind")) return;
+  if (document.contains("kind")) return check_case_keys(document, name);
   const std::vector<std::string> known = {
       "N",    "topology", "shifts", "lens",     "theta", "phi", "phi_out", "alpha",
       "beta", "dtheta",   "dphi",   "dphi_out", "f",     "q",   "g",       "residual"};
@@ -201,6 +222,7 @@ Eigen::MatrixXd real_matrix(const Json& rows, const std::string& name, const std
   if (!rows.is_array() || rows.empty()) fail(name, fmt::format("{} must be a list of rows", key));
   const bool vector = !rows.front().is_array();
   const std::size_t columns = vector ? 1 : rows.front().size();
+  if (columns == 0) fail(name, fmt::format("row 0 of {} is empty", key));
   Eigen::MatrixXd matrix(static_cast<Eigen::Index>(rows.size()),
                          static_cast<Eigen::Index>(columns));
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -253,8 +275,8 @@ std::string mesh_json(const MeshProgram& program, std::optional<double> residual
   return document.dump() + "\n";
 }
 
-Eigen::MatrixXcd parse_matrix(const std::string& text, const std::string& name,
-                              const std::vector<std::string>& keys) {
+MatrixFile parse_matrix(const std::string& text, const std::string& name,
+                        const std::vector<std::string>& keys) {
   Json document = parse_document(text, name);
   if (!document.is_object()) fail(name, "must be a JSON object with re and im");
   if (!document.contains("re")) {
@@ -269,15 +291,16 @@ Eigen::MatrixXcd parse_matrix(const std::string& text, const std::string& name,
   }
   if (!document.is_object() || !document.contains("re")) fail(name, "re is missing");
   const Eigen::MatrixXd real = real_matrix(document.at("re"), name, "re");
-  Eigen::MatrixXcd matrix = real.cast<std::complex<double>>();
+  MatrixFile file{.values = real.cast<std::complex<double>>(),
+                  .is_list = !document.at("re").front().is_array()};
   if (document.contains("im")) {
     const Eigen::MatrixXd imaginary = real_matrix(document.at("im"), name, "im");
     if (imaginary.rows() != real.rows() || imaginary.cols() != real.cols()) {
       fail(name, "re and im have different shapes");
     }
-    matrix.imag() = imaginary;
+    file.values.imag() = imaginary;
   }
-  return matrix;
+  return file;
 }
 
 }  // namespace optinc

@@ -21,16 +21,23 @@ struct MeshFile {
 /// Reads a JSON mesh program: N, topology ("clements", or "columns" with shifts and lens), theta,
 /// phi, phi_out, optional alpha, beta, dtheta, dphi, dphi_out and per-arm f, q (phase, rad) and g
 /// (power exponent: amplitude e^{g/2}) with columns [11, 21, 12, 22]. A cross-check case's `kind`
-/// implies its topology, and keys that describe a case are then allowed.
+/// implies its topology, and keys that describe a case (peer, convention, U, tol, ...) are then
+/// allowed.
 /// Args: text; name, for messages. Throws DataError naming key and problem.
 MeshFile parse_mesh(const std::string& text, const std::string& name);
 
 /// The program as JSON, with "residual" where given.
 std::string mesh_json(const MeshProgram& program, std::optional<double> residual);
 
+/// A complex matrix read from JSON.
+struct MatrixFile {
+  Eigen::MatrixXcd values;
+  bool is_list = false;  ///< the file gives one column as a plain list
+};
+
 /// Reads a complex matrix {"re": [[..]], "im": [[..]]}, or the one under the first of `keys` that
 /// the document holds. A list of numbers is one column. Throws DataError.
-Eigen::MatrixXcd parse_matrix(const std::string& text, const std::string& name,
-                              const std::vector<std::string>& keys);
+MatrixFile parse_matrix(const std::string& text, const std::string& name,
+                        const std::vector<std::string>& keys);
 
 }  // namespace optinc

@@ -34,8 +34,9 @@ StaticImperfections imperfections_of(const ResolvedConfig& config) {
 }
 
 AnalyticOptions analytic_of(const ResolvedConfig& config) {
-  return {.form = choice<AnalyticForm>(config, "network.form"),
-          .step = choice<Activation>(config, "network.detection")};
+  return {
+      .form = choice<AnalyticForm>(config, "network.form"),
+      .step = config.text("network.step") == "relu" ? Activation::relu : Activation::clipped_relu};
 }
 
 std::string format_key(const CodeFormat& format) {
@@ -47,14 +48,6 @@ std::string network_key(const PointTask& task) {
   if (task.network_file) return "file " + task.network_file->string();
   return fmt::format("analytic {} {} {}", enum_name(task.analytic.form),
                      enum_name(task.analytic.step), format_key(task.format));
-}
-
-void require_few_codes(std::size_t codes, std::uint64_t max_codes) {
-  if (codes <= max_codes) return;
-  throw ConfigError(fmt::format(
-      "the trace holds {} different codes (montecarlo.max_codes is {}); raise the limit: sampled "
-      "evaluation is part of the design and not built yet",
-      codes, max_codes));
 }
 
 }  // namespace
@@ -81,7 +74,6 @@ PointTask ChipRunner::task(std::size_t point) {
   task.gain = choice<LayerGain>(config, "network.layer_gain");
   task.calibration = choice<Calibration>(config, "receiver.calibration");
   task.imperfections = imperfections_of(config);
-  task.max_codes = static_cast<std::uint64_t>(config.integer("montecarlo.max_codes"));
   network(task);
   return task;
 }
@@ -124,15 +116,14 @@ std::shared_ptr<const Network> ChipRunner::network(const PointTask& task) {
 }
 
 std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask& task) {
-  const std::string key = fmt::format("{} {} {} {}", format_key(task.format), task.block,
-                                      task.max_codes, task.trace.string());
+  const std::string key =
+      fmt::format("{} {} {}", format_key(task.format), task.block, task.trace.string());
   return workloads_.get(key, [&] {
     const std::lock_guard lock(hdf5_mutex_);
     Workload workload{
         .table = reduce_trace(GradientTrace(task.trace), task.format, task.block).total,
         .inputs = {},
         .targets = {}};
-    require_few_codes(workload.table.codes.size(), task.max_codes);
     workload.inputs = network_inputs(task.format, workload.table.codes);
     for (const CodeKey code : workload.table.codes) {
       workload.targets.push_back(round_average(task.format, scaled_average(task.format, code)));

@@ -27,7 +27,6 @@ struct PointTask {
   LayerGain gain{};
   Calibration calibration{};
   StaticImperfections imperfections;
-  std::uint64_t max_codes{};  ///< a trace with more different codes is refused
 };
 
 /// Computes chips of the points of a sweep. Trace statistics and networks are kept for the last few

@@ -40,7 +40,6 @@ std::map<std::string, ConfigValue> shared_values(const SweepConfig& sweep) {
   std::map<std::string, ConfigValue> shared = sweep.point(0).values();
   const std::map<std::string, ConfigValue> last = sweep.point(sweep.points() - 1).values();
   for (const std::string& path : sweep.axis_paths()) shared.erase(path);
-  shared.erase("montecarlo.chips");  // may be raised; chip_passes keeps it
   std::erase_if(shared, [&](const auto& entry) {
     const auto other = last.find(entry.first);
     return other == last.end() || other->second != entry.second;
@@ -108,7 +107,6 @@ Manifest manifest_from(const Json& document) {
   for (const auto& [name, value] : document.at("settings").items()) {
     manifest.settings[name] = value.dump();
   }
-  manifest.chip_passes = document.at("chip_passes").get<std::vector<std::uint64_t>>();
   for (const Json& point : document.at("points")) {
     manifest.points.push_back({point.at("wall_s").get<double>(), point.at("core_s").get<double>()});
   }
@@ -162,7 +160,6 @@ void write_manifest(const std::filesystem::path& path, const SweepConfig& sweep,
       {"format", manifest.format},
       {"settings", settings},
       {"files", files},
-      {"chip_passes", manifest.chip_passes},
       {"columns", columns_json(sweep)},
       {"summary_columns", summary_columns_json()},
       {"build",

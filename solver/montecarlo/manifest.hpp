@@ -19,10 +19,10 @@ struct RunIdentity {
   std::string version;
 };
 
-/// Time spent on a sweep point so far.
+/// Time spent on a sweep point so far; what a killed run spent since it last saved is not in it.
 struct PointTime {
-  double wall_s = 0;  ///< while its chips were being emitted
-  double core_s = 0;  ///< of all chips, processor time
+  double wall_s = 0;  ///< while its rows were being written
+  double core_s = 0;  ///< of all its chips, processor time
 };
 
 /// The file beside a result that says what it is: resolved configuration, meaning of the columns,
@@ -32,13 +32,10 @@ struct Manifest {
   /// Everything that has to agree for a run to continue the file, name to JSON text: keys by their
   /// path, "axis PATH", "content of FILE" (SHA-256), backend, precision, version.
   std::map<std::string, std::string> settings;
-  /// Chips per point after each run that raised the number: rows are written pass by pass, in
-  /// each by sweep point, then chip.
-  std::vector<std::uint64_t> chip_passes;
   std::vector<PointTime> points;  ///< in sweep order
 };
 
-/// The manifest of a run that starts now, without chip passes.
+/// The manifest of a run that starts now.
 Manifest make_manifest(const SweepConfig& sweep, const RunIdentity& identity, FileHashes& hashes);
 
 /// Names of the settings that differ, sorted.

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <fstream>
 #include <map>
-#include <optional>
+#include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* chips_key = "montecarlo.chips";
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -42,34 +46,6 @@ struct RowPlace {
   std::uint32_t chip{};
 };
 
-/// Maps the running number of a row to its place: pass by pass, point by point, chip by chip.
-class RowOrder {
- public:
-  RowOrder(std::size_t points, std::vector<std::uint64_t> chip_passes)
-      : points_(points), chip_passes_(std::move(chip_passes)) {}
-
-  std::uint64_t total() const { return points_ * chip_passes_.back(); }
-  std::uint64_t chips() const { return chip_passes_.back(); }
-
-  RowPlace place(std::uint64_t row) const {
-    std::uint64_t first_chip = 0;
-    for (const std::uint64_t chips : chip_passes_) {
-      const std::uint64_t added = chips - first_chip;
-      if (row < points_ * added) {
-        return {static_cast<std::size_t>(row / added),
-                static_cast<std::uint32_t>(first_chip + row % added)};
-      }
-      row -= points_ * added;
-      first_chip = chips;
-    }
-    return {points_, 0};
-  }
-
- private:
-  std::size_t points_;
-  std::vector<std::uint64_t> chip_passes_;
-};
-
 struct ComputedRow {
   std::vector<double> metrics;
   double core_s{};
@@ -84,80 +60,111 @@ class SweepRun {
         runner_(sweep, backend),
         journal_(options.rows),
         tasks_(8),
+        chips_(static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.chips"))),
         seed_(static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.seed"))),
         yield_limit_(sweep.point(0).real("report.yield_limit")),
         summary_rows_(sweep.points()) {}
 
   SweepProgress run() {
-    for (std::size_t point = 0; point < sweep_.points(); ++point) runner_.task(point);
+    progress_.total = sweep_.points() * chips_;
+    check_points();
     open_result();
-    const RowOrder order(sweep_.points(), manifest_.chip_passes);
-    order_ = &order;
-    progress_.total = order.total();
     load_rows();
-    if (progress_.done == progress_.total) {
-      if (summary_is_missing()) write_summary();
-      return progress_;
-    }
-    last_emit_ = Clock::now();
-    OrderedRun<ComputedRow> ordered(
-        options_.threads, [this](std::uint64_t row) { return compute(row); },
-        [this](std::uint64_t row, const ComputedRow& computed) { emit(row, computed); });
-    try {
-      ordered.run(progress_.done, progress_.total, options_.stop_requested);
-    } catch (...) {
-      save_quietly();
-      throw;
-    }
-    save();
+    if (progress_.done < progress_.total) return compute_rest();
+    if (!summary_is_current()) write_summary();
     return progress_;
   }
 
  private:
-  bool summary_is_missing() const { return !std::filesystem::exists(summary_file(options_.rows)); }
+  /// Fails before the first chip on settings and files that do not work, and on equal points: their
+  /// rows could not be told apart.
+  void check_points() {
+    std::map<std::string, std::size_t> seen;
+    for (std::size_t point = 0; point < sweep_.points(); ++point) {
+      runner_.task(point);
+      const auto [first, is_new] =
+          seen.emplace(task_id(sweep_, sweep_.point(point), hashes_), point);
+      if (!is_new) {
+        throw ConfigError(
+            fmt::format("sweep points {} and {} are the same ({}); remove the repeated axis value",
+                        first->second + 1, point + 1, axis_text(point)));
+      }
+    }
+  }
 
-  /// Compares with what is there and settles the chip passes; may start over.
+  std::string axis_text(std::size_t point) const {
+    const ResolvedConfig config = sweep_.point(point);
+    std::vector<std::string> texts;
+    for (const std::string& path : sweep_.axis_paths()) {
+      texts.push_back(fmt::format("{} = {}", path, value_text(config.values().at(path))));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+
+  /// Compares with what is there; may start over.
   void open_result() {
-    const std::uint64_t chips =
-        static_cast<std::uint64_t>(sweep_.point(0).integer("montecarlo.chips"));
     manifest_ = make_manifest(sweep_, options_.identity, hashes_);
     if (options_.fresh) journal_.truncate(0);
     content_ = journal_.read();
     if (content_.empty()) {
-      manifest_.chip_passes = {chips};
-      std::error_code error;
-      std::filesystem::remove(summary_file(options_.rows), error);
-      write_manifest(manifest_file(options_.rows), sweep_, manifest_);
-      return;
+      start_over();
+    } else {
+      adopt(read_manifest(manifest_file(options_.rows)));
     }
-    const Manifest existing = read_manifest(manifest_file(options_.rows));
-    const std::vector<std::string> differing = differing_settings(existing, manifest_);
+  }
+
+  void start_over() const {
+    std::error_code error;
+    std::filesystem::remove(summary_file(options_.rows), error);
+    write_manifest(manifest_file(options_.rows), sweep_, manifest_);
+  }
+
+  void adopt(const Manifest& existing) {
+    std::vector<std::string> differing = differing_settings(existing, manifest_);
+    const bool other_chips = std::erase(differing, chips_key) != 0;
     if (!differing.empty()) {
       throw DataError(fmt::format(
           "{} was made with other settings (different: {}); use --fresh to start over or another "
           "--out file",
           options_.rows.string(), fmt::join(differing, ", ")));
     }
-    adopt(existing, chips);
+    if (existing.points.size() != sweep_.points()) {
+      throw DataError(
+          fmt::format("{} is damaged (its points are not those of the sweep); use "
+                      "--fresh to start over or another --out file",
+                      manifest_file(options_.rows).string()));
+    }
+    manifest_.points = existing.points;
+    if (!other_chips) return;
+    require_same_start(existing);
+    write_manifest(manifest_file(options_.rows), sweep_, manifest_);
   }
 
-  void adopt(const Manifest& existing, std::uint64_t chips) {
-    if (existing.chip_passes.empty() || existing.points.size() != sweep_.points() ||
-        !std::is_sorted(existing.chip_passes.begin(), existing.chip_passes.end())) {
-      throw DataError(fmt::format("{} is damaged; use --fresh to start over",
-                                  manifest_file(options_.rows).string()));
-    }
-    manifest_.chip_passes = existing.chip_passes;
-    manifest_.points = existing.points;
-    if (chips < existing.chip_passes.back()) {
-      throw DataError(fmt::format(
-          "{} holds {} chips per point, {} are wanted; ask for at least as many, or use --fresh",
-          options_.rows.string(), existing.chip_passes.back(), chips));
-    }
-    if (chips > existing.chip_passes.back()) {
-      manifest_.chip_passes.push_back(chips);
-      write_manifest(manifest_file(options_.rows), sweep_, manifest_);
-    }
+  /// Rows are ordered by point, then chip, so another chip count has the same first rows only as
+  /// long as those are all of the first point.
+  void require_same_start(const Manifest& existing) const {
+    const auto entry = existing.settings.find(chips_key);
+    const std::string old_text = entry == existing.settings.end() ? "" : entry->second;
+    double old_chips = 0;
+    parse_number(old_text, old_chips);
+    const auto rows = static_cast<double>(complete_rows());
+    if (rows <= std::min(old_chips, static_cast<double>(chips_))) return;
+    throw DataError(fmt::format(
+        "{} holds {} rows, made for {} chips per point, and cannot be continued with {} (rows are "
+        "ordered by point, then chip); use --fresh to start over or another --out file",
+        options_.rows.string(), rows, old_text, chips_));
+  }
+
+  std::uint64_t complete_rows() const {
+    std::string_view rest = content_;
+    std::string_view record;
+    std::uint64_t records = 0;
+    while (take_csv_record(rest, record)) ++records;
+    return records == 0 ? 0 : records - 1;
+  }
+
+  RowPlace place(std::uint64_t row) const {
+    return {static_cast<std::size_t>(row / chips_), static_cast<std::uint32_t>(row % chips_)};
   }
 
   std::string header() const {
@@ -185,9 +192,9 @@ class SweepRun {
   }
 
   /// Everything of a row before its metrics, axis cells included.
-  std::string row_start(const RowPlace& place) {
-    const std::string& id = point_id(place.point);
-    return fmt::format("{},{},{},{},{},{}{}", id, place.chip, seed_,
+  std::string row_start(const RowPlace& at) {
+    const std::string& id = point_id(at.point);
+    return fmt::format("{},{},{},{},{},{}{}", id, at.chip, seed_,
                        csv_field(options_.identity.backend), options_.identity.precision,
                        options_.identity.version, axis_cells_);
   }
@@ -200,16 +207,11 @@ class SweepRun {
       journal_.append(header() + "\n");
       return;
     }
-    if (!take_csv_record(rest, record)) {
-      journal_.truncate(0);
-      journal_.append(header() + "\n");
-      options_.notice("the file held an incomplete header; it was written again");
-      return;
-    }
+    if (!take_csv_record(rest, record)) return repair_header();
     if (record != header()) {
       throw DataError(
-          fmt::format("{}:1: other columns than this sweep writes; use --fresh or "
-                      "another --out file",
+          fmt::format("{}:1: other columns than this sweep writes; use --fresh to start "
+                      "over or another --out file",
                       options_.rows.string()));
     }
     while (take_csv_record(rest, record)) load_row(record);
@@ -225,6 +227,18 @@ class SweepRun {
     }
   }
 
+  void repair_header() {
+    if (!header().starts_with(content_)) {
+      throw DataError(
+          fmt::format("{} is not a result of this sweep; use --fresh to replace it or another "
+                      "--out file",
+                      options_.rows.string()));
+    }
+    journal_.truncate(0);
+    journal_.append(header() + "\n");
+    options_.notice("the file held an incomplete header; it was written again");
+  }
+
   void load_row(std::string_view record) {
     const auto fail = [&](const char* problem) {
       throw DataError(
@@ -233,8 +247,8 @@ class SweepRun {
                       options_.rows.string(), progress_.done + 2, problem));
     };
     if (progress_.done == progress_.total) fail("more rows than this sweep has");
-    const RowPlace place = order_->place(progress_.done);
-    const std::string start = row_start(place) + ",";
+    const RowPlace at = place(progress_.done);
+    const std::string start = row_start(at) + ",";
     if (record.substr(0, start.size()) != start) fail("not the row expected here");
     std::vector<std::string> fields;
     if (!split_csv(record.substr(start.size()), fields) ||
@@ -245,27 +259,41 @@ class SweepRun {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (!parse_number(fields[i], metrics[i])) fail("a metric is not a number");
     }
-    remember(place.point, std::move(metrics));
+    remember(at.point, std::move(metrics));
     ++progress_.done;
+  }
+
+  SweepProgress compute_rest() {
+    last_emit_ = Clock::now();
+    OrderedRun<ComputedRow> ordered(
+        options_.threads, [this](std::uint64_t row) { return compute(row); },
+        [this](std::uint64_t row, const ComputedRow& computed) { emit(row, computed); });
+    try {
+      ordered.run(progress_.done, progress_.total, options_.stop_requested);
+    } catch (...) {
+      save_quietly();
+      throw;
+    }
+    save();
+    return progress_;
   }
 
   ComputedRow compute(std::uint64_t row) {
     const double start_s = thread_cpu_s();
-    const RowPlace place = order_->place(row);
+    const RowPlace at = place(row);
     const auto task =
-        tasks_.get(fmt::format("{}", place.point), [&] { return runner_.task(place.point); });
-    ComputedRow computed{.metrics = metric_values(runner_.run(*task, seed_, place.chip)),
-                         .core_s = 0};
+        tasks_.get(fmt::format("{}", at.point), [&] { return runner_.task(at.point); });
+    ComputedRow computed{.metrics = metric_values(runner_.run(*task, seed_, at.chip)), .core_s = 0};
     computed.core_s = thread_cpu_s() - start_s;
     return computed;
   }
 
   void emit(std::uint64_t row, const ComputedRow& computed) {
-    const RowPlace place = order_->place(row);
-    std::string line = row_start(place);
+    const RowPlace at = place(row);
+    std::string line = row_start(at);
     for (const double value : computed.metrics) line += "," + csv_number(value);
     journal_.append(line + "\n");
-    PointTime& time = manifest_.points[place.point];
+    PointTime& time = manifest_.points[at.point];
     time.core_s += computed.core_s;
     time.wall_s += seconds_since(last_emit_);
     last_emit_ = Clock::now();
@@ -273,7 +301,7 @@ class SweepRun {
     ++progress_.computed;
     progress_.worst_element_error_rate =
         std::max(progress_.worst_element_error_rate, computed.metrics.front());
-    const bool complete = remember(place.point, computed.metrics);
+    const bool complete = remember(at.point, computed.metrics);
     constexpr double save_interval_s = 1;
     if (complete && seconds_since(last_save_) > save_interval_s) save();
     options_.progress(progress_);
@@ -283,7 +311,7 @@ class SweepRun {
   bool remember(std::size_t point, std::vector<double> metrics) {
     std::vector<std::vector<double>>& chips = open_points_[point];
     chips.push_back(std::move(metrics));
-    if (chips.size() < order_->chips()) return false;
+    if (chips.size() < chips_) return false;
     summary_rows_[point] = summary_row(point, chips);
     open_points_.erase(point);
     return true;
@@ -319,12 +347,22 @@ class SweepRun {
     return line;
   }
 
-  void write_summary() const {
+  std::string summary() const {
     std::string text = summary_header() + "\n";
     for (const std::string& row : summary_rows_) {
       if (!row.empty()) text += row + "\n";
     }
-    write_file_atomically(summary_file(options_.rows), text);
+    return text;
+  }
+
+  void write_summary() const { write_file_atomically(summary_file(options_.rows), summary()); }
+
+  /// Whether the file is what the rows say; it may be missing or old after a kill.
+  bool summary_is_current() const {
+    std::ifstream file(summary_file(options_.rows), std::ios::binary);
+    std::stringstream content;
+    if (file) content << file.rdbuf();
+    return file && content.str() == summary();
   }
 
   void save() {
@@ -347,12 +385,12 @@ class SweepRun {
   ChipRunner runner_;
   Journal journal_;
   SharedCache<PointTask> tasks_;
+  std::uint64_t chips_;
   std::uint64_t seed_;
   double yield_limit_;
   FileHashes hashes_;
   Manifest manifest_;
   std::string content_;
-  const RowOrder* order_ = nullptr;
   SweepProgress progress_;
   std::map<std::size_t, std::vector<std::vector<double>>> open_points_;  ///< [chip][metric]
   std::vector<std::string> summary_rows_;                                ///< complete points

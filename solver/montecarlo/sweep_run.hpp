@@ -34,12 +34,12 @@ struct SweepOptions {
 std::filesystem::path summary_file(const std::filesystem::path& rows);
 std::filesystem::path manifest_file(const std::filesystem::path& rows);
 
-/// Runs or continues a sweep. Rows are appended in the order of sweep point, then chip (a raised
-/// chip count: the added chips after all rows there were); a torn last line is cut first. A
-/// finished run changes no file. Returns what is in the file at the end; done < total means that a
-/// stop was requested.
-/// Throws DataError when the file belongs to another configuration, holds rows that this one did
-/// not write, is in use, or cannot be written.
+/// Runs or continues a sweep. Rows are appended in the order of sweep point, then chip; a torn last
+/// line is cut first. A finished run changes no file. Returns what is in the file at the end; done
+/// < total means that a stop was requested. Another chip count continues a file only where its rows
+/// come first in the new order too: while they are all of the first point. Throws ConfigError for
+/// settings that do not go together, DataError when the file belongs to another configuration,
+/// holds rows that this one did not write, is in use, or cannot be written.
 SweepProgress run_sweep(const SweepConfig& sweep, const Backend& backend,
                         const SweepOptions& options);
 

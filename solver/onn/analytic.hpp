@@ -16,7 +16,10 @@ struct AnalyticOptions {
   Activation step = Activation::clipped_relu;  ///< clipped_relu: one unit a step; relu: two units
 };
 
-/// Builds a network that is exact on every code of `format` by construction.
+/// Builds a network that is exact on every code of `format` by construction: averages are multiples
+/// of 1/N, so each threshold of Q lies in an interval without attainable values, and every step has
+/// its ramp inside one, half as wide and centred. Equations, widths and singular values:
+/// docs/analytic_network.md.
 /// Throws ConfigError when the form does not exist for the format (message says which does).
 Network build_analytic_network(const CodeFormat& format, const AnalyticOptions& options);
 

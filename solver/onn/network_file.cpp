@@ -23,7 +23,8 @@ using RowMajorMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eig
 
 [[noreturn]] void fail(const Hdf5File& file, const std::string& object,
                        const std::string& problem) {
-  throw DataError(fmt::format("{}: {}: {}", file.path().string(), object, problem));
+  throw DataError(fmt::format("{}: {} {}; docs/formats.md has the layout", file.path().string(),
+                              object == "/" ? "the root group" : object, problem));
 }
 
 template <class Enum>
@@ -32,14 +33,16 @@ Enum read_enum(const Hdf5File& file, const std::string& object, const std::strin
   const std::optional<Enum> value = parse_enum<Enum>(text);
   if (!value) {
     fail(file, object,
-         fmt::format("{} = \"{}\" (known: {})", name, text, fmt::join(enum_names<Enum>(), ", ")));
+         fmt::format("has {} = \"{}\" (known: {})", name, text,
+                     fmt::join(enum_names<Enum>(), ", ")));
   }
   return *value;
 }
 
 int read_small_int(const Hdf5File& file, const std::string& name) {
   const std::int64_t value = file.read_int("/", name);
-  if (value < 0 || value > 1'000'000) fail(file, "/", fmt::format("{} = {}", name, value));
+  if (value < 0 || value > 1'000'000)
+    fail(file, "/", fmt::format("has {} = {}, which is out of range", name, value));
   return static_cast<int>(value);
 }
 
@@ -56,22 +59,28 @@ CodeFormat read_format(const Hdf5File& file) {
 /// Features of the schema that a mapped or trained network may carry and this version cannot
 /// honour.
 void refuse_unbuilt(const Hdf5File& file, const std::string& group) {
-  if (file.has(group + "/sigma") || file.has(group + "/mesh")) {
-    fail(file, group,
-         "holds mapped meshes (sigma, mesh), which are part of the design and not built yet");
+  for (const std::string& member : file.children(group)) {
+    if (member == "sigma" || member == "mesh") {
+      fail(file, group,
+           "holds mapped meshes (sigma, mesh), which are part of the design and not built yet");
+    }
+    if (member != "weight" && member != "bias") {
+      fail(file, group, fmt::format("has a member {} (it would be ignored)", member));
+    }
   }
   if (file.has_attribute(group, "segment")) {
     fail(file, group, "has a segment size, which is part of the design and not built yet");
   }
   if (file.has_attribute(group, "mapping") && file.read_string(group, "mapping") != "svd") {
     fail(file, group,
-         fmt::format("mapping = \"{}\" is part of the design and not built yet (known: svd)",
+         fmt::format("has mapping = \"{}\" is part of the design and not built yet (known: svd)",
                      file.read_string(group, "mapping")));
   }
   if (file.has_attribute(group, "topology") && file.read_string(group, "topology") != "clements") {
     fail(file, group,
-         fmt::format("topology = \"{}\" is part of the design and not built yet (known: clements)",
-                     file.read_string(group, "topology")));
+         fmt::format(
+             "has topology = \"{}\" is part of the design and not built yet (known: clements)",
+             file.read_string(group, "topology")));
   }
 }
 
@@ -123,7 +132,7 @@ Network read_network(const std::filesystem::path& path) {
   const Hdf5File file(path);
   const std::string format = file.read_string("/", "format");
   if (format != network_format) {
-    fail(file, "/", fmt::format("format = \"{}\" (must be \"{}\")", format, network_format));
+    fail(file, "/", fmt::format("has format = \"{}\" (must be \"{}\")", format, network_format));
   }
   Network network{.format = read_format(file), .kind = file.read_string("/", "kind"), .layers = {}};
   const std::size_t layers = file.has("layer") ? file.children("layer").size() : 0;

@@ -205,6 +205,14 @@ TEST_CASE("parts of the schema that are not built yet are refused", "[network]")
   }
 }
 
+TEST_CASE("members that would be ignored are refused", "[network]") {
+  RawFile raw;
+  raw.extra = [](Hdf5Writer& writer) {
+    writer.write_dataset("layer/0/gain", {1}, std::vector<double>{2});
+  };
+  check_refused(raw, "member gain");
+}
+
 TEST_CASE("missing and truncated network files are refused", "[network]") {
   const ScratchFolder scratch;
   CHECK_THROWS_AS(read_network(scratch.file("absent.h5")), DataError);

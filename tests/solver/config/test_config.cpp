@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include "solver/config/sweep_config.hpp"
+#include "solver/error.hpp"
+#include "tests/apps/cli_run.hpp"
+
+using namespace optinc;
+using optinc::test::TemporaryFolder;
+using optinc::test::write_text;
+
+namespace {
+
+SweepConfig load_text(const TemporaryFolder& folder, const std::string& text,
+                      const std::vector<std::string>& overrides = {}) {
+  write_text(folder / "c.toml", text);
+  return load_sweep_config(folder / "c.toml", overrides);
+}
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const TemporaryFolder folder;
+  try {
+    load_text(folder, text, overrides).point(0);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string id_of(const TemporaryFolder& folder, const std::string& text,
+                  const std::vector<std::string>& overrides = {}) {
+  FileHashes hashes;
+  const SweepConfig sweep = load_text(folder, text, overrides);
+  return task_id(sweep, sweep.point(0), hashes);
+}
+
+}  // namespace
+
+TEST_CASE("a configuration resolves defaults, values and axes") {
+  const TemporaryFolder folder;
+  const SweepConfig sweep = load_text(folder, R"(
+[workload]
+bits = 6
+[[axis]]
+path = "network.form"
+values = ["ripple", "pipeline"]
+[[axis]]
+path = "imperfections.coupler.sigma_rad"
+logspace = [1e-4, 1e-2, 3]
+[[axis]]
+path = "imperfections.phase.fabrication_sigma_rad"
+zip = "z"
+values = [1, 2]
+[[axis]]
+path = "imperfections.coupler.mean_rad"
+zip = "z"
+linspace = [-1, 1, 2]
+)");
+  REQUIRE(sweep.points() == 2 * 3 * 2);
+  CHECK(sweep.axis_paths().size() == 4);
+  const ResolvedConfig first = sweep.point(0);
+  CHECK(first.integer("workload.bits") == 6);
+  CHECK(first.integer("workload.code_offset") == 32);
+  CHECK(first.integer("network.digits_per_input") == 1);
+  CHECK(first.text("network.form") == "ripple");
+  CHECK(first.real("imperfections.coupler.sigma_rad") == 1e-4);
+  CHECK(first.real("imperfections.coupler.mean_rad") == -1);
+  const ResolvedConfig second = sweep.point(1);
+  CHECK(second.real("imperfections.phase.fabrication_sigma_rad") == 2);
+  CHECK(second.real("imperfections.coupler.mean_rad") == 1);
+  CHECK(sweep.point(2).real("imperfections.coupler.sigma_rad") == Approx(1e-3));
+  CHECK(sweep.point(11).text("network.form") == "pipeline");
+  CHECK(sweep.point(11).real("imperfections.coupler.sigma_rad") == 1e-2);
+}
+
+TEST_CASE("--set overrides one key, strings without quotes") {
+  const TemporaryFolder folder;
+  const SweepConfig sweep = load_text(
+      folder, "[workload]\nbits = 6\n",
+      {"workload.bits=4", "network.form=pipeline", "imperfections.phase.on_output_screen=false"});
+  CHECK(sweep.point(0).integer("workload.bits") == 4);
+  CHECK(sweep.point(0).text("network.form") == "pipeline");
+  CHECK_FALSE(sweep.point(0).boolean("imperfections.phase.on_output_screen"));
+}
+
+TEST_CASE("mistakes are named with their place") {
+  struct Case {
+    std::string text;
+    std::vector<std::string> parts;
+  };
+  const std::vector<Case> cases = {
+      {"[workload]\nbit = 8\n", {"c.toml:2:", "'workload.bit'", "workload.bits"}},
+      {"[workload]\nbits = \"8\"\n", {"c.toml:2:", "workload.bits", "integer"}},
+      {"[workload]\nbits = 18\n", {"c.toml:2:", "18"}},
+      {"[workload]\nbits = 8.5\n", {"c.toml:2:", "integer"}},
+      {"[imperfections]\ncoupler.sigma_rad = nan\n", {"c.toml:2:", "coupler.sigma_rad"}},
+      {"[imperfections]\ncoupler.sigma_rad = -0.1\n", {"c.toml:2:", "-0.1"}},
+      {"[imperfections]\nphase.on_output_screen = 1\n", {"c.toml:2:", "true or false"}},
+      {"[imperfections]\nloss.mzi_db = 0.3\n", {"imperfections.loss.mzi_db", "not built yet"}},
+      {"[imperfections]\npreset = \"sin\"\n", {"sin", "not built yet"}},
+      {"[network]\nmapping = \"segmented\"\n", {"segmented", "not built yet"}},
+      {"[network]\nmapping = \"sdv\"\n", {"sdv", "svd"}},
+      {"[network\n", {"c.toml:1:"}},
+      {"[[axis]]\npath = \"workload.bits\"\nvalues = []\n", {"workload.bits", "empty"}},
+      {"[[axis]]\npath = \"workload.bits\"\n", {"values, linspace, logspace"}},
+      {"[[axis]]\npath = \"workload.bits\"\nvalue = [8]\n", {"'value'", "values"}},
+      {"[[axis]]\npath = \"montecarlo.seed\"\nvalues = [1]\n", {"montecarlo.seed"}},
+      {"[[axis]]\npath = \"imperfections.coupler.sigma_rad\"\nlogspace = [0, 1, 3]\n",
+       {"logspace", "positive"}},
+      {"[[axis]]\npath = \"workload.bits\"\nlinspace = [4, 6, 4]\n", {"workload.bits", "whole"}},
+      {"[workload]\nbits = 8\n[[axis]]\npath = \"workload.bits\"\nvalues = [8]\n",
+       {"workload.bits", "axis"}},
+      {"[[axis]]\npath = \"workload.bits\"\nvalues = [8]\n[[axis]]\npath = "
+       "\"workload.bits\"\nvalues = [8]\n",
+       {"workload.bits"}},
+      {"[[axis]]\npath = \"workload.bits\"\nvalues = [8]\nzip = \"a\"\n[[axis]]\npath = "
+       "\"workload.block\"\nvalues = [8, 9]\nzip = \"a\"\n",
+       {"zip"}},
+      {"axis = 3\n", {"[[axis]]"}}};
+  for (const Case& mistake : cases) {
+    const std::string message = error_of(mistake.text);
+    INFO(mistake.text << " -> " << message);
+    CHECK_FALSE(message.empty());
+    for (const std::string& part : mistake.parts) CHECK(test::contains(message, part));
+  }
+}
+
+TEST_CASE("mistakes in --set are named") {
+  for (const std::string text :
+       {"workload.bits", "=8", "workload.bit=8", "workload.bits=x", "workload.bits=8\nother=1",
+        "workload.bits=[8]", "imperfections.loss.mzi_db=1"}) {
+    INFO(text);
+    const std::string message = error_of("", {text});
+    CHECK(test::contains(message, "--set"));
+  }
+}
+
+TEST_CASE("a network file fixes what an analytic network would be built from") {
+  const TemporaryFolder folder;
+  for (const std::string key : {"network.form=ripple", "network.step=relu"}) {
+    INFO(key);
+    CHECK(test::contains(error_of("[network]\nfile = \"n.h5\"\n", {key}), "network.file"));
+  }
+}
+
+TEST_CASE("task_id names what determines the rows and nothing else") {
+  const TemporaryFolder folder;
+  write_text(folder / "a.h5", "one");
+  write_text(folder / "b.h5", "one");
+  write_text(folder / "other.h5", "two");
+  const std::string base = "[workload]\ntrace = \"a.h5\"\n";
+  const std::string id = id_of(folder, base);
+  CHECK(id.size() == 16);
+  CHECK(id.find_first_not_of("0123456789abcdef") == std::string::npos);
+  // Seed, chip count, file name and spelled-out defaults do not matter.
+  CHECK(id_of(folder, base, {"montecarlo.seed=7", "montecarlo.chips=3"}) == id);
+  CHECK(id_of(folder, "[workload]\ntrace = \"b.h5\"\n") == id);
+  CHECK(id_of(folder, base, {"workload.bits=8", "workload.code_offset=128"}) == id);
+  CHECK(id_of(folder, base, {"imperfections.coupler.sigma_rad=0"}) == id);
+  // Content and every other key do.
+  CHECK(id_of(folder, "[workload]\ntrace = \"other.h5\"\n") != id);
+  for (const std::string change :
+       {"workload.bits=6", "workload.block=512", "workload.rounding=floor", "network.form=pipeline",
+        "network.step=relu", "network.layer_gain=none", "receiver.calibration=none",
+        "imperfections.coupler.sigma_rad=1e-3", "imperfections.coupler.mean_rad=1e-3",
+        "imperfections.phase.fabrication_sigma_rad=1e-3"}) {
+    INFO(change);
+    CHECK(id_of(folder, base, {change}) != id);
+  }
+}
+
+TEST_CASE("every key is documented and its default is inside its range") {
+  for (const ConfigKey& key : config_keys()) {
+    INFO(key.path);
+    CHECK_FALSE(key.description.empty());
+    CHECK(find_config_key(key.path) == &key);
+    if (!key.default_value) continue;
+    if (const auto* number = std::get_if<double>(&*key.default_value)) {
+      CHECK(*number >= key.minimum);
+      CHECK(*number <= key.maximum);
+    }
+  }
+  CHECK(find_config_key("no.such") == nullptr);
+  CHECK(nearest_config_path("imperfections.coupler.sigma") == "imperfections.coupler.sigma_rad");
+}

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <map>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "solver/montecarlo/columns.hpp"
+#include "solver/montecarlo/journal.hpp"
+#include "solver/montecarlo/summary.hpp"
+#include "solver/text.hpp"
+#include "tests/apps/cli_run.hpp"
+
+extern char** environ;
+
+using namespace optinc;
+using optinc::test::CliRun;
+using optinc::test::contains;
+using optinc::test::read_text;
+using optinc::test::run;
+using optinc::test::TemporaryFolder;
+using optinc::test::write_text;
+
+namespace {
+
+const std::string source = OPTINC_SOURCE_DIR;
+const std::string trace = source + "/data/traces/resnet50_cifar100.h5";
+const std::string llama = source + "/data/traces/llama_wikitext2.h5";
+
+std::string config_text(const std::string& sigmas) {
+  return "[workload]\ntrace = \"" + trace +
+         "\"\n[montecarlo]\nchips = 3\n[[axis]]\npath = "
+         "\"imperfections.phase.fabrication_sigma_rad\"\nvalues = [" +
+         sigmas + "]\n";
+}
+
+/// A sweep of two points and three chips in a folder of its own.
+struct SweepFixture {
+  TemporaryFolder folder;
+  std::string config = (folder / "c.toml").string();
+  std::string rows = (folder / "r.csv").string();
+
+  explicit SweepFixture(const std::string& sigmas = "3e-4, 1e-3") {
+    write_text(config, config_text(sigmas));
+  }
+  CliRun sweep(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> args = {"sweep", config, "--out", rows, "--quiet"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args);
+  }
+  std::string summary() const { return read_text(folder / "r.summary.csv"); }
+};
+
+using Table = std::vector<std::map<std::string, std::string>>;
+
+Table parse_table(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  std::vector<std::string> header;
+  REQUIRE(split_csv(line, header));
+  Table table;
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    REQUIRE(split_csv(line, cells));
+    REQUIRE(cells.size() == header.size());
+    table.emplace_back();
+    for (std::size_t i = 0; i < cells.size(); ++i) table.back()[header[i]] = cells[i];
+  }
+  return table;
+}
+
+double number(const std::map<std::string, std::string>& row, const std::string& column) {
+  double value = 0;
+  REQUIRE(parse_number(row.at(column), value));
+  return value;
+}
+
+/// Starts the real program; standard output and error go to files.
+pid_t start_program(const std::vector<std::string>& args, const std::string& err_file) {
+  std::vector<std::string> words = {OPTINC_BINARY};
+  words.insert(words.end(), args.begin(), args.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_file.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  REQUIRE(posix_spawn(&child, OPTINC_BINARY, &actions, nullptr, argv.data(), environ) == 0);
+  posix_spawn_file_actions_destroy(&actions);
+  return child;
+}
+
+int wait_status(pid_t child) {
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return status;
+}
+
+/// Waits until the file has at least that many lines.
+void wait_for_lines(const std::string& path, std::ptrdiff_t lines) {
+  for (int i = 0; i < 3000; ++i) {
+    const std::string text = read_text(path);
+    if (std::count(text.begin(), text.end(), '\n') >= lines) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  FAIL("the sweep wrote no rows");
+}
+
+}  // namespace
+
+TEST_CASE("imperfections off: no element is wrong, on both shipped traces") {
+  SweepFixture fixture("0");
+  for (const std::string& path : {trace, llama}) {
+    REQUIRE(fixture.sweep({"--fresh", "--set", "workload.trace=" + path}).code == 0);
+    const Table rows = parse_table(read_text(fixture.rows));
+    REQUIRE(rows.size() == 3);
+    for (const auto& row : rows) {
+      CHECK(row.at("element_error_rate") == "0");
+      CHECK(row.at("symbol_error_rate") == "0");
+      CHECK(row.at("matrix_error") == "0");
+      CHECK(row.at("fidelity") == "1");
+      CHECK(number(row, "error_share_other") == 0);
+      // half_up on four servers: theory 1/8 LSB.
+      CHECK(number(row, "bias_lsb") == Approx(0.125).margin(0.01));
+    }
+  }
+}
+
+TEST_CASE("the CSV has the same bytes for 1, 2 and 8 threads") {
+  SweepFixture fixture;
+  REQUIRE(fixture.sweep({"--threads", "1"}).code == 0);
+  const std::string rows = read_text(fixture.rows);
+  const std::string summary = fixture.summary();
+  CHECK(parse_table(rows).size() == 6);
+  for (const std::string threads : {"2", "8"}) {
+    REQUIRE(fixture.sweep({"--threads", threads, "--fresh"}).code == 0);
+    CHECK(read_text(fixture.rows) == rows);
+    CHECK(fixture.summary() == summary);
+  }
+}
+
+TEST_CASE("rows are ordered by point, then chip, and name what made them") {
+  SweepFixture fixture;
+  REQUIRE(fixture.sweep({"--seed", "5"}).code == 0);
+  const Table rows = parse_table(read_text(fixture.rows));
+  REQUIRE(rows.size() == 6);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(rows[i].at("chip") == std::to_string(i % 3));
+    CHECK(rows[i].at("imperfections.phase.fabrication_sigma_rad") ==
+          std::string(i < 3 ? "0.0003" : "0.001"));
+    CHECK(rows[i].at("seed") == "5");
+    CHECK(rows[i].at("backend") == "reference");
+    CHECK(rows[i].at("precision") == "f64");
+    CHECK(rows[i].at("version") == "0.1.0");
+  }
+  CHECK(rows[0].at("task_id") != rows[3].at("task_id"));
+  const auto manifest = nlohmann::json::parse(read_text(fixture.folder / "r.manifest.json"));
+  CHECK(manifest.at("columns").size() == identity_columns().size() + 1 + metric_columns().size());
+  CHECK(manifest.at("points").size() == 2);
+}
+
+TEST_CASE("more error in the meshes is more error in the gradient") {
+  SweepFixture fixture("1e-4, 3e-4, 1e-3, 1e-2");
+  REQUIRE(fixture.sweep().code == 0);
+  const Table points = parse_table(fixture.summary());
+  REQUIRE(points.size() == 4);
+  CHECK(number(points[0], "yield") == 1);
+  CHECK(number(points[3], "yield") == 0);
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    CHECK(number(points[i], "element_error_rate_mean") >=
+          number(points[i - 1], "element_error_rate_mean"));
+    CHECK(number(points[i], "nmse_mean") >= number(points[i - 1], "nmse_mean"));
+  }
+  // The same unit deviates at every point: E is proportional to sigma while it is small.
+  const double ratio =
+      number(points[2], "matrix_error_mean") / number(points[0], "matrix_error_mean");
+  CHECK(ratio == Approx(10).epsilon(1e-3));
+}
+
+TEST_CASE("every built key changes the rows") {
+  SweepFixture fixture("1e-3");
+  REQUIRE(fixture.sweep({"--chips", "1"}).code == 0);
+  const std::string base = parse_table(read_text(fixture.rows))[0].at("nmse");
+  for (const std::string change :
+       {"workload.bits=6", "workload.block=512", "workload.code_offset=100",
+        "workload.rounding=half_even", "workload.rounding=floor", "network.form=pipeline",
+        "network.step=relu", "network.layer_gain=none", "receiver.calibration=none",
+        "receiver.calibration=gain", "imperfections.phase.on_output_screen=false",
+        "imperfections.coupler.sigma_rad=2e-3", "imperfections.coupler.mean_rad=2e-3",
+        "montecarlo.seed=2"}) {
+    INFO(change);
+    const CliRun changed = fixture.sweep({"--chips", "1", "--fresh", "--set", change});
+    INFO(changed.err);
+    REQUIRE(changed.code == 0);
+    CHECK(parse_table(read_text(fixture.rows))[0].at("nmse") != base);
+  }
+}
+
+TEST_CASE("a network file gives the rows of the network built in place") {
+  SweepFixture fixture("1e-3");
+  REQUIRE(fixture.sweep({"--chips", "2"}).code == 0);
+  const Table built = parse_table(read_text(fixture.rows));
+  const std::string file = source + "/data/networks/analytic_ripple_4servers_8bits.h5";
+  REQUIRE(fixture.sweep({"--chips", "2", "--fresh", "--set", "network.file=" + file}).code == 0);
+  const Table read = parse_table(read_text(fixture.rows));
+  for (std::size_t i = 0; i < built.size(); ++i) CHECK(read[i].at("nmse") == built[i].at("nmse"));
+}
+
+TEST_CASE("digits_per_input and yield_limit are applied") {
+  SweepFixture fixture("1e-3");
+  const std::vector<std::string> common = {"--chips", "1", "--fresh", "--set",
+                                           "network.form=pipeline"};
+  std::vector<std::string> merged = common;
+  merged.insert(merged.end(), {"--set", "network.digits_per_input=2"});
+  REQUIRE(fixture.sweep(common).code == 0);
+  const std::string single = parse_table(read_text(fixture.rows))[0].at("matrix_error");
+  REQUIRE(fixture.sweep(merged).code == 0);
+  CHECK(parse_table(read_text(fixture.rows))[0].at("matrix_error") != single);
+  REQUIRE(fixture.sweep({"--fresh", "--set", "report.yield_limit=1"}).code == 0);
+  CHECK(number(parse_table(fixture.summary())[0], "yield") == 1);
+}
+
+TEST_CASE("a finished run changes nothing") {
+  SweepFixture fixture;
+  REQUIRE(fixture.sweep().code == 0);
+  const std::string rows = read_text(fixture.rows);
+  const std::string manifest = read_text(fixture.folder / "r.manifest.json");
+  const auto time = std::filesystem::last_write_time(fixture.rows);
+  REQUIRE(fixture.sweep().code == 0);
+  CHECK(read_text(fixture.rows) == rows);
+  CHECK(read_text(fixture.folder / "r.manifest.json") == manifest);
+  CHECK(std::filesystem::last_write_time(fixture.rows) == time);
+}
+
+TEST_CASE("a file cut anywhere is continued to the same bytes") {
+  SweepFixture fixture;
+  REQUIRE(fixture.sweep().code == 0);
+  const std::string rows = read_text(fixture.rows);
+  const std::string summary = fixture.summary();
+  const std::size_t header = rows.find('\n');
+  const std::array<std::size_t, 8> cuts = {1,
+                                           header - 1,
+                                           header,
+                                           header + 1,
+                                           rows.size() / 3,
+                                           rows.size() / 2,
+                                           rows.size() - 2,
+                                           rows.size() - 1};
+  for (const std::size_t cut : cuts) {
+    INFO("cut at " << cut);
+    write_text(fixture.rows, rows.substr(0, cut));
+    REQUIRE(fixture.sweep().code == 0);
+    CHECK(read_text(fixture.rows) == rows);
+    CHECK(fixture.summary() == summary);
+  }
+}
+
+TEST_CASE("files of another run are refused, --fresh starts over") {
+  SweepFixture fixture;
+  REQUIRE(fixture.sweep().code == 0);
+  const std::string rows = read_text(fixture.rows);
+
+  const CliRun other_bits = fixture.sweep({"--set", "workload.bits=6"});
+  CHECK(other_bits.code == 3);
+  CHECK(contains(other_bits.err, "workload.bits"));
+  CHECK(fixture.sweep({"--seed", "9"}).code == 3);
+  CHECK(read_text(fixture.rows) == rows);
+
+  std::string swapped = rows;
+  const std::size_t digit = rows.size() - 2;
+  swapped.replace(rows.find('\n') + 1, 1, rows[rows.find('\n') + 1] == '0' ? "1" : "0");
+  write_text(fixture.rows, swapped);
+  CHECK(fixture.sweep().code == 3);
+  write_text(fixture.rows, rows + rows.substr(rows.rfind('\n', digit) + 1));
+  CHECK(fixture.sweep().code == 3);
+  write_text(fixture.rows, rows.substr(rows.find('\n') + 1));
+  CHECK(fixture.sweep().code == 3);
+
+  write_text(fixture.rows, rows);
+  write_text(fixture.folder / "r.manifest.json", "{");
+  CHECK(fixture.sweep().code == 3);
+  std::filesystem::remove(fixture.folder / "r.manifest.json");
+  CHECK(fixture.sweep().code == 3);
+  REQUIRE(fixture.sweep({"--fresh"}).code == 0);
+  CHECK(read_text(fixture.rows) == rows);
+}
+
+TEST_CASE("a second writer fails at once") {
+  SweepFixture fixture;
+  const Journal first(fixture.rows);
+  const CliRun second = fixture.sweep();
+  CHECK(second.code == 3);
+  CHECK(contains(second.err, "another optinc"));
+}
+
+TEST_CASE("bad input of the sweep command has a message and a code") {
+  SweepFixture fixture;
+  const std::string config = fixture.config;
+  struct Case {
+    std::vector<std::string> args;
+    int code;
+    std::string part;
+  };
+  const std::vector<Case> cases = {
+      {{"sweep", config}, 2, "--out"},
+      {{"sweep", config, "--out", "-"}, 2, "--out"},
+      {{"sweep", config, "--out", fixture.folder / "r.txt"}, 2, ".csv"},
+      {{"sweep", config, "--out", "/no/such/folder/r.csv"}, 3, "/no/such/folder/r.csv"},
+      {{"sweep", "missing.toml", "--out", fixture.rows}, 3, "missing.toml"},
+      {{"sweep", config, "--out", fixture.rows, "--set", "workload.trace=gone.h5"}, 3, "gone.h5"},
+      {{"sweep", config, "--out", fixture.rows, "--set", "workload.bits=7"}, 2, "bits"},
+      {{"sweep", config, "--out", fixture.rows, "--chips", "0"}, 2, "montecarlo.chips"},
+      {{"sweep", config, "--out", fixture.rows, "--chips", "x"}, 2, "montecarlo.chips"},
+      {{"sweep", config, "--out", fixture.rows, "--threads", "0"}, 2, "threads"},
+      {{"sweep", config, "--out", fixture.rows, "--backend", "cuda"}, 4, "cuda"},
+      {{"sweep", config, "--out", fixture.rows, "--backend", "cpu"}, 4, "cpu"},
+      {{"sweep", config, "--out", fixture.rows, "--backend", "gpu"}, 2, "reference"},
+      {{"sweep", config, "--out", fixture.rows, "--precision", "f32"}, 4, "f32"},
+      {{"sweep", config, "--out", fixture.rows, "--shard", "0/2"}, 2, "not built yet"},
+      {{"sweep", config, "--out", fixture.rows, "--time-limit", "5"}, 2, "not built yet"},
+      {{"sweep", config, "--out", fixture.rows, "--layers"}, 2, "not built yet"}};
+  for (const Case& mistake : cases) {
+    const CliRun result = run(mistake.args);
+    INFO(mistake.args.back() << " -> " << result.err);
+    CHECK(result.code == mistake.code);
+    CHECK(contains(result.err, mistake.part));
+  }
+  CHECK_FALSE(std::filesystem::exists(fixture.rows));
+}
+
+TEST_CASE("OPTINC_BACKEND is used where --backend is not given") {
+  SweepFixture fixture;
+  const test::ScopedEnvironment environment("OPTINC_BACKEND", "cuda");
+  CHECK(fixture.sweep().code == 4);
+  CHECK(fixture.sweep({"--backend", "reference", "--chips", "1"}).code == 0);
+}
+
+TEST_CASE("--dry-run lists the points and writes nothing") {
+  SweepFixture fixture;
+  const CliRun text = run({"sweep", fixture.config, "--dry-run"});
+  CHECK(text.code == 0);
+  CHECK(contains(text.out, "2 points x 3 chips"));
+  const CliRun json = run({"sweep", fixture.config, "--dry-run", "--json"});
+  const auto document = nlohmann::json::parse(json.out);
+  REQUIRE(document.at("points").size() == 2);
+  CHECK(document.at("points")[0].at("codes").get<std::size_t>() > 1000);
+  CHECK(fixture.folder.files() == 1);
+}
+
+TEST_CASE("the summary can be printed as a table and as JSON") {
+  SweepFixture fixture;
+  const std::vector<std::string> args = {"sweep", fixture.config, "--out", fixture.rows};
+  const CliRun table = run(args);
+  CHECK(contains(table.out, "error rate"));
+  CHECK(contains(table.out, "0.0003"));
+  std::vector<std::string> json_args = args;
+  json_args.emplace_back("--json");
+  const auto document = nlohmann::json::parse(run(json_args).out);
+  REQUIRE(document.size() == 2);
+  CHECK(document[1].at("chips") == 3);
+  CHECK(fixture.sweep().out.empty());
+}
+
+TEST_CASE("SIGKILL and SIGINT in the middle, then the same bytes") {
+  SweepFixture fixture;
+  const std::vector<std::string> args = {"sweep",   fixture.config, "--out",     fixture.rows,
+                                         "--chips", "60",           "--threads", "2"};
+  REQUIRE(fixture.sweep({"--chips", "60"}).code == 0);
+  const std::string rows = read_text(fixture.rows);
+  const std::string summary = fixture.summary();
+  std::filesystem::remove(fixture.rows);
+  const std::string err_file = (fixture.folder / "err").string();
+
+  for (const int signal : {SIGKILL, SIGINT, SIGTERM}) {
+    const std::string before = std::filesystem::exists(fixture.rows) ? read_text(fixture.rows) : "";
+    const auto lines = std::count(before.begin(), before.end(), '\n');
+    const pid_t child = start_program(args, err_file);
+    wait_for_lines(fixture.rows, lines + 4);
+    kill(child, signal);
+    const int status = wait_status(child);
+    if (signal == SIGKILL) {
+      CHECK(WIFSIGNALED(status));
+    } else {
+      REQUIRE(WIFEXITED(status));
+      CHECK(WEXITSTATUS(status) == 128 + signal);
+      CHECK(contains(read_text(err_file), "run the same command again"));
+    }
+    const std::string cut = read_text(fixture.rows);
+    CHECK(cut.size() < rows.size());
+    CHECK(rows.compare(0, cut.rfind('\n') + 1, cut, 0, cut.rfind('\n') + 1) == 0);
+  }
+  CHECK(wait_status(start_program(args, err_file)) == 0);
+  CHECK(read_text(fixture.rows) == rows);
+  CHECK(fixture.summary() == summary);
+}
+
+TEST_CASE("a full disk keeps the rows that were written") {
+  SweepFixture fixture;
+  REQUIRE(fixture.sweep().code == 0);
+  const std::string rows = read_text(fixture.rows);
+  std::filesystem::remove(fixture.rows);
+  const std::string script = "ulimit -f 2; exec \"$0\" sweep \"$1\" --out \"$2\" --threads 1";
+  const std::string command = "/bin/bash -c '" + script + "' '" + OPTINC_BINARY + "' '" +
+                              fixture.config + "' '" + fixture.rows + "' >/dev/null 2>'" +
+                              (fixture.folder / "err").string() + "'";
+  const int status = std::system(command.c_str());
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 3);
+  CHECK(contains(read_text(fixture.folder / "err"), "cannot"));
+  const std::string kept = read_text(fixture.rows);
+  CHECK(rows.compare(0, kept.size(), kept) == 0);
+  REQUIRE(fixture.sweep().code == 0);
+  CHECK(read_text(fixture.rows) == rows);
+}
+
+TEST_CASE("summaries equal textbook values") {
+  // Student t with 4 degrees of freedom: 2.776445105; sample 1..5.
+  const MetricSummary five = summarise({5, 3, 1, 2, 4});
+  CHECK(five.mean == Approx(3));
+  CHECK(five.std == Approx(std::sqrt(2.5)));
+  CHECK(five.ci_hi - five.mean == Approx(2.776445105 * std::sqrt(2.5 / 5)).epsilon(1e-8));
+  CHECK(five.mean - five.ci_lo == Approx(five.ci_hi - five.mean));
+  CHECK(five.p50 == 3);
+  CHECK(five.p05 == Approx(1.2));
+  CHECK(five.p95 == Approx(4.8));
+  CHECK(std::isnan(summarise({7}).std));
+  CHECK(summarise({7, std::nan("")}).mean == 7);
+  CHECK(std::isnan(summarise({}).mean));
+  // Clopper-Pearson closed forms: 0 of n and n of n.
+  CHECK(clopper_pearson(0, 20).lo == 0);
+  CHECK(clopper_pearson(0, 20).hi == Approx(1 - std::pow(0.025, 1.0 / 20)));
+  CHECK(clopper_pearson(20, 20).hi == 1);
+  CHECK(clopper_pearson(20, 20).lo == Approx(std::pow(0.025, 1.0 / 20)));
+}
+
+TEST_CASE("summary rows equal a computation from the rows") {
+  SweepFixture fixture;
+  REQUIRE(fixture.sweep().code == 0);
+  const Table rows = parse_table(read_text(fixture.rows));
+  const Table points = parse_table(fixture.summary());
+  for (std::size_t point = 0; point < 2; ++point) {
+    CHECK(number(points[point], "chips") == 3);
+    for (const CsvColumn& metric : metric_columns()) {
+      double sum = 0;
+      for (std::size_t chip = 0; chip < 3; ++chip)
+        sum += number(rows[3 * point + chip], metric.name);
+      INFO(metric.name);
+      CHECK(number(points[point], metric.name + "_mean") == Approx(sum / 3));
+    }
+  }
+}
+
+TEST_CASE("CSV fields and numbers survive a round trip") {
+  std::vector<std::string> fields;
+  const std::vector<std::string> texts = {"plain", "with,comma", "with \"quotes\"", "",
+                                          "two\nlines"};
+  std::string line;
+  for (const std::string& text : texts) line += (line.empty() ? "" : ",") + csv_field(text);
+  REQUIRE(split_csv(line, fields));
+  CHECK(fields == texts);
+  CHECK_FALSE(split_csv("\"open", fields));
+  CHECK_FALSE(split_csv("\"a\"b", fields));
+  for (const double value : {0.1, -1e-300, 1.0 / 3, 5e300, 0.0}) {
+    double back = -1;
+    REQUIRE(parse_number(csv_number(value), back));
+    CHECK(back == value);
+  }
+  CHECK(csv_number(std::nan("")).empty());
+}
