@@ -125,6 +125,16 @@ std::string curve_commands(const FigureCurve& curve, const std::string& name, st
   return commands;
 }
 
+/// The x axis ends at the data: a log axis would otherwise run on to the next decade.
+std::string x_range(const FigurePanel& panel) {
+  Range range;
+  for (const FigureCurve& curve : panel.curves) {
+    for (const FigurePoint& point : curve.points) range.include(point.x, panel.log_x);
+  }
+  if (range.empty() || range.lo == range.hi) return "set autoscale x\n";
+  return fmt::format("set xrange [{}:{}]\n", range.lo, range.hi);
+}
+
 std::string panel_commands(const Figure& figure, std::size_t panel_index, const Range& axis) {
   const FigurePanel& panel = figure.panels[panel_index];
   const bool first = panel_index == 0;
@@ -140,7 +150,8 @@ std::string panel_commands(const Figure& figure, std::size_t panel_index, const 
   script += first ? fmt::format("set ylabel {}\n", quoted(figure.y_label)) : "unset ylabel\n";
   script += panel.log_x ? "set logscale x\nset format x '10^{%L}'\n"
                         : "unset logscale x\nset format x '%g'\n";
-  if (axis.has_zero && panel_index + 1 == figure.panels.size()) {
+  script += x_range(panel);
+  if (axis.has_zero) {
     plots += ", \\\n  NaN with points pt 10 ps 1.1 lc rgb '#555555' title \"none observed\"";
   }
   return script + "plot " + plots + "\n";

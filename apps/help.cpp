@@ -80,6 +80,14 @@ std::string wrap(const std::string& text, std::size_t indent) {
   return wrapped;
 }
 
+/// Text for a cell of a Markdown table.
+std::string escape_bars(std::string text) {
+  for (std::size_t bar = 0; (bar = text.find('|', bar)) != std::string::npos; bar += 2) {
+    text.insert(bar, "\\");
+  }
+  return text;
+}
+
 struct ExitCodeText {
   ExitCode code;
   const char* meaning;
@@ -193,11 +201,9 @@ std::string markdown_reference(const std::vector<Command>& commands) {
         "\n## optinc {}\n\n{}\n\n```\n{}\n```\n\n{}\n\n| option | meaning |\n|---|---|\n",
         command.name, command.summary, synopsis(command, options), command.description);
     for (const OptionText& option : options) {
-      std::string description = option.description;
-      for (std::size_t bar = 0; (bar = description.find('|', bar)) != std::string::npos; bar += 2) {
-        description.insert(bar, "\\");
-      }
-      page += fmt::format("| `{}` | {} |\n", option.synopsis, description);
+      const std::string& description = option.description;
+      page +=
+          fmt::format("| `{}` | {} |\n", escape_bars(option.synopsis), escape_bars(description));
     }
     for (const CommandExample& example : command.examples) {
       page += fmt::format("\n{}\n\n```\n{}\n```\n", example.explanation, example.command_line);

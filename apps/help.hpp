@@ -14,6 +14,9 @@ std::string command_page(const Command& command);
 /// Page of `optinc help`: every command in a line, common rules, environment, exit codes.
 std::string overview_page(const std::vector<Command>& commands);
 
+/// Text for a cell of a Markdown table: '|' escaped.
+std::string markdown_cell(std::string text);
+
 /// The whole command-line reference, docs/cli.md.
 std::string markdown_reference(const std::vector<Command>& commands);
 

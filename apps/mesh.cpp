@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,6 +11,7 @@
 
 #include "apps/command.hpp"
 #include "apps/options.hpp"
+#include "solver/io/atomic_file.hpp"
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/mesh_json.hpp"
 #include "solver/optinc/chip.hpp"
@@ -55,14 +54,7 @@ std::string read_text(const std::string& path) {
     throw ConfigError(fmt::format(
         "{}: matrices in HDF5 are part of the design and not built yet; give JSON", path));
   }
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  if (file) content << file.rdbuf();
-  if (!file) {
-    throw DataError(
-        fmt::format("{}: cannot be read (no such file, a folder, or no permission)", path));
-  }
-  return content.str();
+  return read_text_file(path);
 }
 
 StaticImperfections imperfections_of(const ErrorOptions& options) {
@@ -104,11 +96,16 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
   app.add_flag("--no-output-screen", options.no_output_screen,
                "leave the output phase screen without phase error")
       ->needs(phase_sigma);
-  app.add_option("--seed", options.seed, "seed of the errors")->type_name("N")->default_str("1");
+  app.add_option("--seed", options.seed, "seed of the errors")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->default_str("1");
   app.add_option("--chip", options.chip, "realization of the errors")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->default_str("0");
   app.add_option("--mesh-id", options.mesh_id, "mesh number within the chip")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->default_str("0");
 }

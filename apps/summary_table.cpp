@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -77,6 +78,21 @@ SummaryTable read_records(const std::filesystem::path& path) {
   return table;
 }
 
+/// The known name with an ending nearest to `name`, since endings are accepted too.
+std::string nearest_column(const std::string& name, const std::vector<std::string>& known) {
+  std::map<std::string, std::string> full_names;
+  for (const std::string& entry : known) {
+    full_names[entry] = entry;
+    for (std::size_t dot = 0; (dot = entry.find('.', dot)) != std::string::npos;) {
+      full_names[entry.substr(++dot)] = entry;
+    }
+  }
+  std::vector<std::string> endings;
+  for (const auto& [ending, full_name] : full_names) endings.push_back(ending);
+  const std::string nearest = nearest_name(name, endings);
+  return nearest.empty() ? nearest : full_names[nearest];
+}
+
 }  // namespace
 
 std::vector<std::string> SummaryTable::axes() const {
@@ -116,6 +132,7 @@ SummaryTable read_summary(const std::filesystem::path& path) {
   if (!is_summary(table.header)) {
     throw DataError(fmt::format("{}: is not a result of `optinc sweep`", table.path.string()));
   }
+  (void)table.axes();  // refuses a file without them
   return table;
 }
 
@@ -132,7 +149,7 @@ std::string resolve_name(const std::string& name, const std::vector<std::string>
         fmt::format("'{}' may mean {}; give the full name", name, fmt::join(matches, " or ")));
   }
   throw ConfigError(
-      fmt::format("no column '{}' (did you mean '{}'?)", name, nearest_name(name, known)));
+      fmt::format("no column '{}' (did you mean '{}'?)", name, nearest_column(name, known)));
 }
 
 }  // namespace optinc

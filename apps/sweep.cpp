@@ -303,22 +303,6 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   return ExitCode::done;
 }
 
-/// Options of the design that this version refuses.
-void add_unbuilt_options(CLI::App& app) {
-  for (const char* name : {"--shard", "--time-limit", "--layers"}) {
-    app.add_option_function<std::string>(
-           name,
-           [name](const std::string&) {
-             throw ConfigError(fmt::format(
-                 "option '{}' is part of the design and not built yet in this version", name));
-           },
-           "not built yet")
-        ->expected(0, 1)
-        ->trigger_on_parse()
-        ->group("");
-  }
-}
-
 CommandAction declare_sweep(CLI::App& app) {
   const auto options = std::make_shared<SweepCommandOptions>();
   app.add_option("CONFIG", options->config, "sweep configuration, TOML")->required();
@@ -336,12 +320,11 @@ CommandAction declare_sweep(CLI::App& app) {
       ->type_name("N");
   app.add_option("--set", options->set, "override one key, e.g. workload.bits=6")
       ->type_name("PATH=VALUE")
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_flag("--fresh", options->fresh, "start over instead of continuing the file");
   app.add_flag("--dry-run", options->dry_run, "list the sweep points and write nothing");
   app.add_flag("--json", options->json, "print the summary as JSON instead of a table");
   app.add_flag("--quiet", options->quiet, "no progress and no table");
-  add_unbuilt_options(app);
   return [options](CommandContext& context) { return run(context, *options); };
 }
 

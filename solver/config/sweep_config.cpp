@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -14,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/error.hpp"
+#include "solver/io/atomic_file.hpp"
 #include "solver/io/hash.hpp"
 #include "solver/optinc/code.hpp"
 #include "solver/text.hpp"
@@ -295,21 +294,6 @@ void complete_defaults(ResolvedConfig& config, const std::set<std::string>& give
   if (!config.has("workload.code_offset")) {
     config.set("workload.code_offset", std::int64_t{1} << (bits - 1));
   }
-}
-
-std::string read_text_file(const std::filesystem::path& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    throw DataError(fmt::format("{}: is a directory (give a TOML file)", path.string()));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  if (file) content << file.rdbuf();
-  if (!file) {
-    throw DataError(
-        fmt::format("{}: cannot be read (no such file or no permission)", path.string()));
-  }
-  return content.str();
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include "solver/io/atomic_file.hpp"
 
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
 
@@ -118,6 +120,16 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
     if (!file.is_open()) throw_errno("write", path);
     file.write(content);
   });
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
+  std::error_code error;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, error)) {
+    throw DataError(fmt::format("{}: cannot be read (no such file, a folder, or no permission)",
+                                path.string()));
+  }
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace optinc

@@ -3,9 +3,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace optinc {
+
+/// Whole content of a file. Throws DataError when it is missing, a folder, or cannot be read.
+std::string read_text_file(const std::filesystem::path& path);
 
 /// Makes `content` the whole content of `path`: readers see the old file or the new one, never a
 /// part. Throws DataError with the system's reason (full disk, missing folder, no permission); the

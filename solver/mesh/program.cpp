@@ -33,6 +33,7 @@ Topology column_topology(int modes, std::vector<MeshColumn> columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const MeshColumn& column = columns[i];
     const bool fits = column.first_mode >= 0 && column.mzi_count >= 0 &&
+                      column.first_mode <= modes &&
                       column.mzi_count <= (modes - column.first_mode) / 2;
     if (!fits) {
       throw DataError(

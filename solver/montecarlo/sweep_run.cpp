@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -58,7 +59,6 @@ class SweepRun {
       : sweep_(sweep),
         options_(options),
         runner_(sweep, backend),
-        journal_(options.rows),
         tasks_(8),
         chips_(static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.chips"))),
         seed_(static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.seed"))),
@@ -104,8 +104,9 @@ class SweepRun {
   /// Compares with what is there; may start over.
   void open_result() {
     manifest_ = make_manifest(sweep_, options_.identity, hashes_);
-    if (options_.fresh) journal_.truncate(0);
-    content_ = journal_.read();
+    journal_.emplace(options_.rows);
+    if (options_.fresh) journal_->truncate(0);
+    content_ = journal_->read();
     if (content_.empty()) {
       start_over();
     } else {
@@ -204,7 +205,7 @@ class SweepRun {
     std::string_view rest = content_;
     std::string_view record;
     if (content_.empty()) {
-      journal_.append(header() + "\n");
+      journal_->append(header() + "\n");
       return;
     }
     if (!take_csv_record(rest, record)) return repair_header();
@@ -216,7 +217,7 @@ class SweepRun {
     }
     while (take_csv_record(rest, record)) load_row(record);
     if (!rest.empty()) {
-      journal_.truncate(content_.size() - rest.size());
+      journal_->truncate(content_.size() - rest.size());
       options_.notice(fmt::format("cut an incomplete last line ({} bytes)", rest.size()));
     }
     content_.clear();
@@ -234,8 +235,8 @@ class SweepRun {
                       "--out file",
                       options_.rows.string()));
     }
-    journal_.truncate(0);
-    journal_.append(header() + "\n");
+    journal_->truncate(0);
+    journal_->append(header() + "\n");
     options_.notice("the file held an incomplete header; it was written again");
   }
 
@@ -292,7 +293,7 @@ class SweepRun {
     const RowPlace at = place(row);
     std::string line = row_start(at);
     for (const double value : computed.metrics) line += "," + csv_number(value);
-    journal_.append(line + "\n");
+    journal_->append(line + "\n");
     PointTime& time = manifest_.points[at.point];
     time.core_s += computed.core_s;
     time.wall_s += seconds_since(last_emit_);
@@ -383,7 +384,7 @@ class SweepRun {
   const SweepConfig& sweep_;
   const SweepOptions& options_;
   ChipRunner runner_;
-  Journal journal_;
+  std::optional<Journal> journal_;  ///< opened once the settings are known to be good
   SharedCache<PointTask> tasks_;
   std::uint64_t chips_;
   std::uint64_t seed_;

@@ -54,8 +54,11 @@ template <class Error>
 class ThrowingOutput : public std::streambuf {
  protected:
   int_type overflow(int_type) override {
-    if constexpr (std::is_constructible_v<Error, const char*>) throw Error("device on fire");
-    throw Error();
+    if constexpr (std::is_constructible_v<Error, const char*>) {
+      throw Error("device on fire");
+    } else {
+      throw Error();
+    }
   }
 };
 

@@ -384,7 +384,7 @@ TEST_CASE("files that cannot be read or are no summaries") {
   fails("a,b\n1,2\n", "not a result");
   fails(std::string("\0\x01\xff", 3), "not a result");
   fails("yield_ci_lo\n1\n", "not a summary");
-  fails(good.substr(0, good.size() - 12), ":3: 10 fields (the header has 13)");
+  fails(good.substr(0, good.size() - 12), ":3: 11 fields (the header has 13)");
   fails(good + "\"open,0.1\r\n", ":4: malformed");
   fails(good + "a\"b\r\n", ":4: malformed");
   fails(good + "\r\n", ":4: 1 fields");

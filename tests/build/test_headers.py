@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every header of ours compiles alone. Usage: test_headers.py WORK_DIR INCLUDE_DIRS COMPILER...
 
-INCLUDE_DIRS are separated by semicolons; COMPILER may start with a launcher such as ccache.
+INCLUDE_DIRS are separated by "|"; COMPILER may start with a launcher such as ccache.
 """
 
 import concurrent.futures
@@ -16,7 +16,7 @@ import tree_rules
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK_DIR = pathlib.Path(sys.argv[1])
-INCLUDE_DIRS = sorted({folder for folder in sys.argv[2].split(";") if folder})
+INCLUDE_DIRS = sorted({folder for folder in sys.argv[2].split("|") if folder})
 COMPILER = sys.argv[3:]
 FOLDERS = tree_rules.LAYERS + ["tests"]
 

@@ -195,7 +195,7 @@ TEST_CASE("imperfections of zero leave an MZI bit-identical") {
   CHECK(StaticImperfections{}.none());
 }
 
-TEST_CASE("a deviate does not depend on which other effects are on; sigma only scales it") {
+TEST_CASE("a deviate does not depend on which other effects are on and sigma only scales it") {
   const UnitNormals normals = normals_at(base_address(1));
   MziState<double> phase_only{};
   MziState<double> coupler_only{};

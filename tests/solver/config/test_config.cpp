@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "solver/config/sweep_config.hpp"
@@ -34,6 +36,25 @@ std::string id_of(const TemporaryFolder& folder, const std::string& text,
   return task_id(sweep, sweep.point(0), hashes);
 }
 
+/// Text of a value of the right type and range.
+std::string some_value(const ConfigKey& key) {
+  if (key.type == ConfigType::boolean) return "true";
+  if (key.type == ConfigType::real) return "0.0";
+  if (key.type == ConfigType::integer) {
+    return std::to_string(static_cast<std::int64_t>(std::max(key.minimum, 4.0)));
+  }
+  return key.choices.empty() ? "\"x\"" : "\"" + key.choices.front() + "\"";
+}
+
+std::vector<double> sigma_axis(const std::string& spacing) {
+  const TemporaryFolder folder;
+  const std::string path = "imperfections.coupler.sigma_rad";
+  const SweepConfig sweep = load_text(folder, "[[axis]]\npath = \"" + path + "\"\n" + spacing);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < sweep.points(); ++i) values.push_back(sweep.point(i).real(path));
+  return values;
+}
+
 }  // namespace
 
 TEST_CASE("a configuration resolves defaults, values and axes") {
@@ -54,7 +75,7 @@ values = [1, 2]
 [[axis]]
 path = "imperfections.coupler.mean_rad"
 zip = "z"
-linspace = [-1, 1, 2]
+linspace = [-0.5, 0.5, 2]
 )");
   REQUIRE(sweep.points() == 2 * 3 * 2);
   CHECK(sweep.axis_paths().size() == 4);
@@ -64,16 +85,16 @@ linspace = [-1, 1, 2]
   CHECK(first.integer("network.digits_per_input") == 1);
   CHECK(first.text("network.form") == "ripple");
   CHECK(first.real("imperfections.coupler.sigma_rad") == 1e-4);
-  CHECK(first.real("imperfections.coupler.mean_rad") == -1);
+  CHECK(first.real("imperfections.coupler.mean_rad") == -0.5);
   const ResolvedConfig second = sweep.point(1);
   CHECK(second.real("imperfections.phase.fabrication_sigma_rad") == 2);
-  CHECK(second.real("imperfections.coupler.mean_rad") == 1);
+  CHECK(second.real("imperfections.coupler.mean_rad") == 0.5);
   CHECK(sweep.point(2).real("imperfections.coupler.sigma_rad") == Approx(1e-3));
   CHECK(sweep.point(11).text("network.form") == "pipeline");
   CHECK(sweep.point(11).real("imperfections.coupler.sigma_rad") == 1e-2);
 }
 
-TEST_CASE("--set overrides one key, strings without quotes") {
+TEST_CASE("option --set overrides one key, strings without quotes") {
   const TemporaryFolder folder;
   const SweepConfig sweep = load_text(
       folder, "[workload]\nbits = 6\n",
@@ -116,7 +137,18 @@ TEST_CASE("mistakes are named with their place") {
       {"[[axis]]\npath = \"workload.bits\"\nvalues = [8]\nzip = \"a\"\n[[axis]]\npath = "
        "\"workload.block\"\nvalues = [8, 9]\nzip = \"a\"\n",
        {"zip"}},
-      {"axis = 3\n", {"[[axis]]"}}};
+      {"axis = 3\n", {"[[axis]]"}},
+      {"coupler.sigma_rad = 0.1\n", {"c.toml:1:", "'imperfections.coupler.sigma_rad'"}},
+      {"network = 3\n", {"c.toml:1:", "unknown key 'network'"}},
+      {"[[workload]]\nbits = 8\n", {"unknown key 'workload'"}},
+      {"workload.trace = \"\"\n", {"workload.trace", "empty"}},
+      {"[imperfections]\ncoupler.sigma_rad = inf\n", {"c.toml:2:", "finite"}},
+      {"[[axis]]\npath = \"montecarlo.chips\"\nvalues = [1]\n", {"montecarlo.chips"}},
+      {"[[axis]]\npath = \"workload.bits\"\nvalues = [4, 99]\n", {"c.toml:3:14", "99"}},
+      {"[[axis]]\npath = \"workload.bits\"\nlinspace = [4, 8]\n", {"[first value, last value"}},
+      {"[[axis]]\npath = \"workload.bits\"\nlinspace = [4, 8, 0]\n", {"count = 0"}},
+      {"[[axis]]\npath = \"imperfections.phase.dac_bits\"\nvalues = [4]\n", {"not built yet"}},
+      {"network.file = \"n.h5\"\nworkload.bits = 8\n", {"workload.bits", "leave one out"}}};
   for (const Case& mistake : cases) {
     const std::string message = error_of(mistake.text);
     INFO(mistake.text << " -> " << message);
@@ -182,4 +214,106 @@ TEST_CASE("every key is documented and its default is inside its range") {
   }
   CHECK(find_config_key("no.such") == nullptr);
   CHECK(nearest_config_path("imperfections.coupler.sigma") == "imperfections.coupler.sigma_rad");
+}
+
+TEST_CASE("everything of the design that is not built is refused, never ignored") {
+  int refused = 0;
+  for (const ConfigKey& key : config_keys()) {
+    INFO(key.path);
+    const std::string message = error_of(key.path + " = " + some_value(key));
+    CHECK(test::contains(message, "not built yet") == !key.built);
+    if (!key.built) CHECK(test::contains(message, key.path));
+    refused += key.built ? 0 : 1;
+    if (!key.built) continue;
+    for (const std::string& choice : key.unbuilt_choices) {
+      INFO(choice);
+      const std::string choice_message = error_of(key.path + " = \"" + choice + "\"");
+      CHECK(test::contains(choice_message, "not built yet"));
+      CHECK(test::contains(choice_message, choice));
+    }
+  }
+  CHECK(refused > 30);
+}
+
+TEST_CASE("the first axis varies slowest, a zip keeps the place of its first axis") {
+  const TemporaryFolder folder;
+  const SweepConfig sweep = load_text(folder, R"(
+[[axis]]
+path = "imperfections.coupler.sigma_rad"
+zip = "a"
+values = [0, 0.1]
+[[axis]]
+path = "workload.block"
+values = [10, 20, 30]
+[[axis]]
+path = "imperfections.coupler.mean_rad"
+zip = "a"
+values = [0.2, 0.3]
+)");
+  REQUIRE(sweep.points() == 6);
+  for (std::size_t point = 0; point < 6; ++point) {
+    const ResolvedConfig config = sweep.point(point);
+    CHECK(config.real("imperfections.coupler.sigma_rad") == (point < 3 ? 0.0 : 0.1));
+    CHECK(config.real("imperfections.coupler.mean_rad") == (point < 3 ? 0.2 : 0.3));
+    CHECK(config.integer("workload.block") == 10 + 10 * static_cast<std::int64_t>(point % 3));
+  }
+}
+
+TEST_CASE("spaced axes hit their ends and the decades between exactly") {
+  const std::vector<double> values = sigma_axis("logspace = [1e-4, 1e-1, 13]\n");
+  REQUIRE(values.size() == 13);
+  CHECK(values[0] == 1e-4);
+  CHECK(values[1] == 1.77827941004e-4);  // 10^-3.75 to 12 digits
+  CHECK(values[4] == 1e-3);
+  CHECK(values[8] == 1e-2);
+  CHECK(values[12] == 1e-1);
+  CHECK(sigma_axis("linspace = [0, 0.3, 4]\n") == std::vector<double>{0, 0.1, 0.2, 0.3});
+  CHECK(sigma_axis("logspace = [0.1, 0.01, 2]\n") == std::vector<double>{0.1, 0.01});
+}
+
+TEST_CASE("files are found beside the configuration, then in the installed data") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "data");
+  write_text(folder / "t.h5", "x");
+  write_text(folder / "data/only.h5", "x");
+  SweepConfig sweep = load_text(folder, "");
+  CHECK(sweep.find_file("t.h5") == folder / "t.h5");
+  CHECK(sweep.find_file((folder / "t.h5").string()) == folder / "t.h5");
+  CHECK_THROWS_AS(sweep.find_file("only.h5"), DataError);
+  sweep.data_directory = folder / "data";
+  CHECK(sweep.find_file("only.h5") == folder / "data/only.h5");
+}
+
+TEST_CASE("task_id is the documented hash and stays what it is") {
+  const TemporaryFolder folder;
+  write_text(folder / "t.h5", "abc");  // SHA-256 of "abc": the example of FIPS 180-2
+  const SweepConfig sweep =
+      load_text(folder, "workload.trace = \"t.h5\"\nimperfections.coupler.sigma_rad = 0.01\n",
+                {"imperfections.coupler.mean_rad=-0.0"});
+  FileHashes hashes;
+  CHECK(canonical_json(sweep, sweep.point(0), hashes) ==
+        R"({"evaluation":"codes","imperfections.coupler.mean_rad":0,)"
+        R"("imperfections.coupler.sigma_rad":0.01,"imperfections.phase.fabrication_sigma_rad":0,)"
+        R"("imperfections.phase.on_output_screen":true,"imperfections.preset":"ideal",)"
+        R"("network.digits_per_input":1,"network.form":"ripple","network.kind":"analytic",)"
+        R"("network.layer_gain":"nominal","network.mapping":"svd","network.mesh":"clements",)"
+        R"("network.step":"clipped_relu","physics_version":1,"receiver.calibration":"affine",)"
+        R"("report.yield_limit":0.001,"workload.bits":8,"workload.block":1024,)"
+        R"("workload.code_offset":128,"workload.kind":"trace","workload.rounding":"half_up",)"
+        R"("workload.trace":"sha256:)"
+        R"(ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"})");
+  // sha256(that text) by Python's hashlib, first 16 digits.
+  CHECK(task_id(sweep, sweep.point(0), hashes) == "934042a93016720b");
+}
+
+TEST_CASE("a network file takes the place of everything it fixes") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = load_text(folder, "network.file = \"n.h5\"\n").point(0);
+  for (const char* key :
+       {"network.kind", "network.form", "network.step", "workload.bits", "network.digits_per_input",
+        "workload.code_offset", "workload.rounding"}) {
+    INFO(key);
+    CHECK_FALSE(config.has(key));
+  }
+  CHECK(config.text("network.mapping") == "svd");
 }

@@ -280,7 +280,7 @@ TEST_CASE("composing and propagating agree with a product of dense matrices") {
   }
 }
 
-TEST_CASE("a mesh with lossless errors stays unitary; with loss no field grows") {
+TEST_CASE("a mesh with lossless errors stays unitary and with loss no field grows") {
   MeshState mesh = imperfect_mesh(clements_topology(24), 13);
   const Eigen::JacobiSVD<Eigen::MatrixXcd> lossy(reference()->compose(mesh));
   CHECK(lossy.singularValues()(0) < 1);
