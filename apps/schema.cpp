@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.hpp"
+#include "apps/help.hpp"
 #include "solver/config/schema.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/columns.hpp"
@@ -100,7 +101,8 @@ std::string columns_text(bool markdown) {
                      : fmt::format("{}\n  {}\n", section.title, section.explanation);
     for (const CsvColumn& column : section.columns) {
       text += markdown
-                  ? fmt::format("| `{}` | {} | {} |\n", column.name, column.unit, column.meaning)
+                  ? fmt::format("| `{}` | {} | {} |\n", column.name, column.unit,
+                                markdown_cell(column.meaning))
                   : fmt::format("  {:<28} {:<5} {}\n", column.name, column.unit, column.meaning);
     }
     if (!markdown) text += "\n";
@@ -112,7 +114,7 @@ std::string keys_markdown(bool built) {
   std::string text;
   for (const ConfigKey& key : config_keys()) {
     if (key.built != built) continue;
-    std::string note = key.description;
+    std::string note = markdown_cell(key.description);
     if (!key.unbuilt_choices.empty()) {
       note += fmt::format(" (not built yet: {})", fmt::join(key.unbuilt_choices, ", "));
     }

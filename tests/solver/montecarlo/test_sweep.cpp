@@ -381,7 +381,7 @@ TEST_CASE("a file of something else is never overwritten without --fresh") {
   CHECK(fixture.sweep().code == 3);
   CHECK(read_text(fixture.rows) == foreign);
   REQUIRE(fixture.sweep({"--fresh"}).code == 0);
-  for (const std::string text : {foreign, foreign + "\n"}) {
+  for (const std::string& text : {foreign, foreign + "\n"}) {
     write_text(fixture.rows, text);
     CHECK(fixture.sweep().code == 3);
     CHECK(read_text(fixture.rows) == text);
