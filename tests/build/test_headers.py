@@ -16,7 +16,7 @@ import tree_rules
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK_DIR = pathlib.Path(sys.argv[1])
-INCLUDE_DIRS = sorted({folder for folder in sys.argv[2].split("|") if folder})
+INCLUDE_DIRS = sorted({folder for folder in sys.argv[2].split("|") if folder and folder != "/usr/include"})
 COMPILER = sys.argv[3:]
 FOLDERS = tree_rules.LAYERS + ["tests"]
 
