@@ -37,6 +37,7 @@ Json info_json(const BackendRegistry& registry) {
           {"commit", build_info::commit},
           {"compiler", build_info::compiler},
           {"build_type", build_info::build_type},
+          {"flags", build_info::compiler_flags},
           {"eigen",
            fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
           {"hdf5", fmt::format("{}.{}.{}", H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE)},
@@ -46,7 +47,8 @@ Json info_json(const BackendRegistry& registry) {
 
 std::string info_text(const Json& info) {
   std::string text;
-  for (const char* key : {"version", "commit", "compiler", "build_type", "eigen", "hdf5"}) {
+  for (const char* key :
+       {"version", "commit", "compiler", "build_type", "flags", "eigen", "hdf5"}) {
     text += fmt::format("{:<12}{}\n", key, info[key].get<std::string>());
   }
   const auto gnuplot = info["gnuplot"].get<std::string>();

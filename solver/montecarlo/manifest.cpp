@@ -166,7 +166,8 @@ void write_manifest(const std::filesystem::path& path, const SweepConfig& sweep,
        {{"version", build_info::version},
         {"commit", build_info::commit},
         {"compiler", build_info::compiler},
-        {"build_type", build_info::build_type}}},
+        {"build_type", build_info::build_type},
+        {"flags", build_info::compiler_flags}}},
       {"host", {{"name", host_name()}, {"hardware_threads", std::thread::hardware_concurrency()}}},
       {"points", points_json(manifest.points)}};
   write_file_atomically(

@@ -68,7 +68,6 @@ class SweepRun {
   SweepProgress run() {
     progress_.total = sweep_.points() * chips_;
     check_points();
-    journal_.emplace(options_.rows);
     open_result();
     load_rows();
     if (progress_.done < progress_.total) return compute_rest();

@@ -129,12 +129,14 @@ constexpr double largest_digit = 3;
 /// A value that the next layers still need: an affine form now, and what it reads once carried.
 std::vector<UnitSum> carry_all(LayerBuilder& layer, const std::vector<AffineForm>& digits) {
   std::vector<UnitSum> carried;
+  carried.reserve(digits.size());
   for (const AffineForm& digit : digits) carried.push_back(layer.carry(digit, largest_digit));
   return carried;
 }
 
 std::vector<AffineForm> forms(const LayerBuilder& layer, const std::vector<UnitSum>& sums) {
   std::vector<AffineForm> result;
+  result.reserve(sums.size());
   for (const UnitSum& sum : sums) result.push_back(layer.form(sum));
   return result;
 }
@@ -225,7 +227,7 @@ void round_lowest_input(Network& network, RippleState& state, Activation step,
 
 /// Takes the next input off the state and returns 4 a + carry.
 AffineForm next_staircase(RippleState& state) {
-  const AffineForm x = state.inputs.front() * 4.0 + state.carry;
+  AffineForm x = state.inputs.front() * 4.0 + state.carry;
   state.inputs.erase(state.inputs.begin());
   return x;
 }

@@ -134,7 +134,9 @@ TEST_CASE("imperfections off: no element is wrong, on both shipped traces") {
     REQUIRE(fixture.sweep({"--fresh", "--set", "workload.trace=" + path}).code == 0);
     const Table rows = parse_table(read_text(fixture.rows));
     REQUIRE(rows.size() == 3);
+    const auto info = nlohmann::json::parse(run({"trace", "info", path, "--json"}).out);
     for (const auto& row : rows) {
+      CHECK(number(row, "nmse") == info.at("quantised").at("nmse").get<double>());
       CHECK(row.at("element_error_rate") == "0");
       CHECK(row.at("symbol_error_rate") == "0");
       CHECK(row.at("matrix_error") == "0");
