@@ -162,7 +162,7 @@ void fail_unknown_command(const std::string& name) {
   std::vector<std::string> known = known_names(all_commands());
   known.emplace_back("--version");
   throw ConfigError(fmt::format("unknown {} '{}' (did you mean '{}'?); see `optinc help`",
-                                name.rfind("-", 0) == 0 ? "option" : "command", name,
+                                name.rfind('-', 0) == 0 ? "option" : "command", name,
                                 nearest_name(name, known)));
 }
 

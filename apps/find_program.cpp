@@ -12,7 +12,7 @@ std::filesystem::path find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::filesystem::path candidate = std::filesystem::path(folder) / name;
+    std::filesystem::path candidate = std::filesystem::path(folder) / name;
     std::error_code error;
     if (std::filesystem::is_regular_file(candidate, error) &&
         access(candidate.c_str(), X_OK) == 0) {

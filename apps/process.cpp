@@ -14,8 +14,6 @@
 
 #include "solver/error.hpp"
 
-extern char** environ;
-
 namespace optinc {
 
 namespace {

@@ -90,11 +90,11 @@ std::vector<Element> elements_of(const Concatenation& all, const CodeFormat& for
       scale = largest / static_cast<double>(std::min(offset, top - offset));
     }
     Element& element = elements[i];
-    element.scale = scale;
+    element.scale = static_cast<long double>(scale);
     std::vector<long> inputs(static_cast<std::size_t>(format.inputs()), 0);
     long sum = 0;
     for (const auto& row : all.gradient) {
-      element.gradient += row[i];
+      element.gradient += static_cast<long double>(row[i]);
       long value = offset;
       if (scale > 0) value += std::lrint(row[i] / scale);
       value = std::min(std::max(value, 0L), top);
