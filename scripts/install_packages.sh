@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(
   build-essential cmake ninja-build git
-  libeigen3-dev catch2 libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
+  libeigen3-dev libhwy-dev catch2 libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
   librandom123-dev libhdf5-dev libssl-dev libboost-dev gnuplot-nox python3
 )
 case "${1:-}" in

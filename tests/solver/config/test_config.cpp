@@ -77,7 +77,7 @@ path = "imperfections.coupler.mean_rad"
 zip = "z"
 linspace = [-0.5, 0.5, 2]
 )");
-  REQUIRE(sweep.points() == 2 * 3 * 2);
+  REQUIRE(sweep.points() == 12);
   CHECK(sweep.axis_paths().size() == 4);
   const ResolvedConfig first = sweep.point(0);
   CHECK(first.integer("workload.bits") == 6);

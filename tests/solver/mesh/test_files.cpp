@@ -225,7 +225,7 @@ TEST_CASE("text that is no JSON program is refused, whatever it is") {
   CHECK_THAT(text_refusal("[1, 2]"), Catch::Contains("must be a JSON object"));
   CHECK_THAT(text_refusal(R"({"N": NaN})"), Catch::Contains("is not JSON"));
   CHECK_THAT(text_refusal(R"({"N": 1e999})"), Catch::Contains("is not JSON"));
-  CHECK_THAT(text_refusal("\xff\xfe\x00"), Catch::Contains("is not JSON"));
+  CHECK_THAT(text_refusal(std::string("\xff\xfe\0", 3)), Catch::Contains("is not JSON"));
 }
 
 TEST_CASE("matrices are read as [out][in], complex, real, or one column") {

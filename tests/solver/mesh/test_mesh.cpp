@@ -414,11 +414,12 @@ TEST_CASE("Haar matrices give the transmissions of the known Beta distributions"
   // for 16.
   constexpr int modes = 16;
   constexpr int meshes = 200;
+  constexpr int mzis = modes * (modes - 1) / 2;
   double expected = 0;
   for (int rank = 1; rank < modes; ++rank) {
     expected += static_cast<double>(modes - rank) / (rank + 1);
   }
-  expected /= modes * (modes - 1) / 2;
+  expected /= mzis;
   CHECK(expected == Approx(0.2123).epsilon(1e-3));
   std::vector<double> means;
   for (std::uint64_t seed = 0; seed < meshes; ++seed) {

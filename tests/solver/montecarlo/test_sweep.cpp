@@ -27,8 +27,6 @@
 #include "solver/text.hpp"
 #include "tests/apps/cli_run.hpp"
 
-extern char** environ;
-
 using namespace optinc;
 using optinc::test::CliRun;
 using optinc::test::contains;
