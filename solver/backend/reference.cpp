@@ -46,8 +46,7 @@ class ReferenceBackend final : public Backend {
     std::vector<Eigen::MatrixXcd> matrices;
     matrices.reserve(request.chips.size());
     for (const std::uint32_t chip : request.chips) {
-      matrices.push_back(compose(perturbed_state(request.program, request.imperfections,
-                                                 request.seed, chip, request.mesh_id)));
+      matrices.push_back(compose(request.mesh.chip(request.seed, chip)));
     }
     return matrices;
   }
