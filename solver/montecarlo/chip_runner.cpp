@@ -83,7 +83,8 @@ PointTask ChipRunner::task(std::size_t point) {
   task.ablation = ablation_of(config);
   task.calibration = choice<Calibration>(config, "receiver.calibration");
   task.imperfections = imperfections_of(config, sweep_);
-  network(task);
+  validate(task.mapping);
+  validate(task.ablation, network(task)->layers.size(), task.mapping.mapping);
   return task;
 }
 

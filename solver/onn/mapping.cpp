@@ -174,13 +174,17 @@ std::size_t MappedNetwork::mesh_count() const {
   return total;
 }
 
-MappedNetwork map_network(const Network& network, const MappingOptions& options) {
+void validate(const MappingOptions& options) {
   if (options.segment < 0 || (options.segment > 0 && options.mapping == Mapping::svd)) {
     throw ConfigError(
         "network.segment goes with network.mapping = \"segmented\" or \"real_part\" and must be "
         "positive; leave it out");
   }
-  MappedNetwork mapped{.format = network.format, .gain = options.gain, .layers = {}};
+}
+
+MappedNetwork map_network(const Network& network, const MappingOptions& options) {
+  validate(options);
+  MappedNetwork mapped{.format = network.format, .options = options, .layers = {}};
   Mapper mapper(options);
   for (const NetworkLayer& layer : network.layers) mapped.layers.push_back(mapper.layer(layer));
   return mapped;

@@ -31,6 +31,9 @@ struct MappingOptions {
   LayerGain gain = LayerGain::nominal;
 };
 
+/// Throws ConfigError when a segment is given for svd or is below 1.
+void validate(const MappingOptions& options);
+
 /// A mesh of a chip and the id of its random streams.
 struct MappedMesh {
   MeshProgram program;
@@ -70,7 +73,7 @@ struct MappedLayer {
 
 struct MappedNetwork {
   CodeFormat format;
-  LayerGain gain{};
+  MappingOptions options;
   std::vector<MappedLayer> layers;
 
   /// MZIs of all meshes plus one per attenuator, the count the paper uses.
@@ -89,8 +92,8 @@ struct MappedNetwork {
   }
 };
 
-/// Maps every layer. Throws ConfigError when a segment is given for svd, is below 1, or when the
-/// network needs more meshes than ids of 16 bits can name.
+/// Maps every layer. Throws ConfigError as `validate` does, and when the network needs more meshes
+/// than ids of 16 bits can name.
 MappedNetwork map_network(const Network& network, const MappingOptions& options);
 
 /// Nearest Sigma U with U real orthogonal and Sigma diagonal, not negative, in the Frobenius norm,

@@ -90,11 +90,22 @@ std::vector<Eigen::MatrixXcd> compose_ideal(const MappedNetwork& network, const 
   return matrices;
 }
 
+void validate(const Ablation& ablation, std::size_t layers, Mapping mapping) {
+  if (ablation.layer && *ablation.layer >= layers) {
+    throw ConfigError(fmt::format("ablation.layer = {} (the network has layers 0 .. {})",
+                                  *ablation.layer, layers - 1));
+  }
+  if (ablation.meshes == Ablation::Meshes::output && mapping != Mapping::svd) {
+    throw ConfigError(
+        "ablation.meshes = \"output\" (this mapping has one mesh per block, an input mesh)");
+  }
+}
+
 NetworkOptics::NetworkOptics(const MappedNetwork& network,
                              const std::vector<Eigen::MatrixXcd>& ideal, const Backend& backend,
                              const StaticImperfections& imperfections, const Ablation& ablation)
     : network_(network), ideal_(ideal), backend_(backend), perfect_(imperfections.none()) {
-  check(ablation);
+  validate(ablation, network.layers.size(), network.options.mapping);
   network.for_each_mesh([&](const MappedMesh& mesh, std::size_t layer, int facets, bool is_output) {
     const bool on = acts_on(ablation, layer, is_output);
     meshes_.emplace_back(mesh.program, on ? imperfections : StaticImperfections{}, mesh.id, facets);
@@ -102,25 +113,10 @@ NetworkOptics::NetworkOptics(const MappedNetwork& network,
   set_gains(imperfections);
 }
 
-void NetworkOptics::check(const Ablation& ablation) const {
-  if (ablation.layer && *ablation.layer >= network_.layers.size()) {
-    throw ConfigError(fmt::format("ablation.layer = {} (the network has layers 0 .. {})",
-                                  *ablation.layer, network_.layers.size() - 1));
-  }
-  if (ablation.meshes != Ablation::Meshes::output) return;
-  bool has_output = false;
-  network_.for_each_mesh(
-      [&](const MappedMesh&, std::size_t, int, bool is_output) { has_output |= is_output; });
-  if (!has_output) {
-    throw ConfigError(
-        "ablation.meshes = \"output\" (this mapping has one mesh per block, an input mesh)");
-  }
-}
-
 /// The mean losses are known to the designer: the nominal gain makes up for them.
 void NetworkOptics::set_gains(const StaticImperfections& imperfections) {
   for (const MappedLayer& layer : network_.layers) layer_gains_.push_back(layer.gain);
-  if (network_.gain == LayerGain::none || lossless(imperfections.loss)) return;
+  if (network_.options.gain == LayerGain::none || lossless(imperfections.loss)) return;
   std::vector<Eigen::MatrixXcd> lossy;
   for (const ChipMesh& mesh : meshes_) lossy.push_back(backend_.compose(mesh.lossy_state()));
   const std::vector<double> ideal_norms = layer_norms(network_, ideal_);

@@ -43,12 +43,15 @@ struct Ablation {
   Meshes meshes = Meshes::all;            ///< only V (or single) meshes, only U meshes
 };
 
+/// Throws ConfigError when the ablation names a layer or meshes that a network of that many layers,
+/// mapped that way, does not have.
+void validate(const Ablation& ablation, std::size_t layers, Mapping mapping);
+
 /// A mapped network under one set of imperfections: what all its chips share.
 class NetworkOptics {
  public:
   /// Composes each layer once with its mean losses where there are any, for the nominal gain.
-  /// `network`, `ideal` and `backend` must outlive this. Throws ConfigError when an ablation names
-  /// a layer or meshes that the network does not have.
+  /// `network`, `ideal` and `backend` must outlive this. Throws ConfigError for the ablation.
   NetworkOptics(const MappedNetwork& network, const std::vector<Eigen::MatrixXcd>& ideal,
                 const Backend& backend, const StaticImperfections& imperfections,
                 const Ablation& ablation = {});
@@ -60,7 +63,6 @@ class NetworkOptics {
   const std::vector<double>& layer_gains() const { return layer_gains_; }
 
  private:
-  void check(const Ablation& ablation) const;
   void set_gains(const StaticImperfections& imperfections);
 
   const MappedNetwork& network_;

@@ -511,7 +511,7 @@ TEST_CASE("correlated phase errors have unit variance and the covariance of thei
   CHECK(roughness_smooth < 0.2 * roughness_white);  // 10 um apart: 2 (1 - e^{-1/72}) against 2
 }
 
-TEST_CASE("detuning scales all phases and shifts all couplers; a warm chip is a detuned one") {
+TEST_CASE("detuning scales all phases and shifts all couplers, a warm chip is a detuned one") {
   MeshProgram program = random_program(clements_topology(6), 8);
   StaticImperfections imperfections;
   imperfections.detuning.wavelength_nm = 10;
