@@ -22,14 +22,12 @@ namespace {
 using FieldsRef = Eigen::Ref<Eigen::MatrixXcd>;
 using ConstFieldsRef = Eigen::Ref<const Eigen::MatrixXcd>;
 
-/// Memory of a tile of fields and of a pair of code tiles: part of the second-level cache.
-constexpr std::size_t tile_bytes = std::size_t(256) * 1024;
+/// A pair of code tiles, part of the second-level cache.
+constexpr std::size_t code_tile_bytes = std::size_t(256) * 1024;
 
-/// Longest row of a tile. A skewed sweep keeps as many rows as it has columns in the first-level
-/// cache.
-constexpr std::size_t longest_row_bytes = 512;
-
-constexpr std::size_t line_bytes = 64;
+/// Longest row of a tile of fields. A skewed sweep works on little more than two rows for each of
+/// its mesh columns: these stay in the first-level cache however many modes there are.
+constexpr std::size_t longest_row_bytes = 1024;
 
 std::size_t unsigned_size(Eigen::Index size) { return static_cast<std::size_t>(size); }
 Eigen::Index eigen_index(std::size_t size) { return static_cast<Eigen::Index>(size); }
@@ -42,18 +40,12 @@ hwy::AlignedFreeUniquePtr<Real[]> zeros(std::size_t count) {
   return values;
 }
 
-/// Bytes in each row of a tile of 2 `modes` rows that stays in cache, whole lines.
-std::size_t row_bytes(std::size_t modes) {
-  const std::size_t fitting = tile_bytes / (2 * modes) / line_bytes * line_bytes;
-  return std::clamp(fitting, 2 * line_bytes, longest_row_bytes);
-}
-
 /// Working memory for the fields of some samples at a time.
 template <class Real>
 class FieldBuffer {
  public:
   FieldBuffer(std::size_t modes, std::size_t samples)
-      : modes_(modes), width_(tile_width(modes, samples)), rows_(zeros<Real>(2 * modes * width_)) {}
+      : modes_(modes), width_(tile_width(samples)), rows_(zeros<Real>(2 * modes * width_)) {}
 
   std::size_t width() const { return width_; }
 
@@ -91,10 +83,10 @@ class FieldBuffer {
   }
 
  private:
-  static std::size_t tile_width(std::size_t modes, std::size_t samples) {
+  static std::size_t tile_width(std::size_t samples) {
     constexpr std::size_t line = samples_per_line<Real>;
     const std::size_t needed = std::max<std::size_t>(1, (samples + line - 1) / line) * line;
-    return std::min(needed, row_bytes(modes) / sizeof(Real));
+    return std::min(needed, longest_row_bytes / sizeof(Real));
   }
 
   std::size_t modes_;
@@ -155,10 +147,10 @@ std::vector<PackedLayer<Real>> pack_layers(std::span<const RealLayer> layers, Ei
   return packed;
 }
 
-/// Neurons of the widest layer, inputs included, in whole blocks.
+/// Neurons of the widest layer, inputs included, in whole blocks; at least 1.
 template <class Real>
 std::size_t widest(std::span<const PackedLayer<Real>> layers) {
-  std::size_t neurons = 0;
+  std::size_t neurons = 1;
   for (const PackedLayer<Real>& layer : layers) {
     neurons = std::max({neurons, layer.inputs, layer.blocks * neurons_per_block});
   }
@@ -173,7 +165,7 @@ class CodeChain {
       : kernels_(kernels),
         layers_(layers),
         panel_values_(widest(layers) * kernels.codes_per_panel),
-        panels_(std::max<std::size_t>(1, tile_bytes / (2 * sizeof(Real) * panel_values_))),
+        panels_(std::max<std::size_t>(1, code_tile_bytes / (2 * sizeof(Real) * panel_values_))),
         inputs_(zeros<Real>(panels_ * panel_values_)),
         outputs_(zeros<Real>(panels_ * panel_values_)) {}
 
@@ -184,14 +176,18 @@ class CodeChain {
   void evaluate(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
                 Eigen::Ref<Eigen::MatrixXd> outputs) {
     for (Eigen::Index code = 0; code < inputs.cols(); ++code) {
+      Real* values = values_of(code);
       for (Eigen::Index input = 0; input < inputs.rows(); ++input) {
-        inputs_[place(input, code)] = static_cast<Real>(inputs(input, code));
+        values[unsigned_size(input) * kernels_.codes_per_panel] =
+            static_cast<Real>(inputs(input, code));
       }
     }
     pass_layers(panels_needed(unsigned_size(inputs.cols())));
     for (Eigen::Index code = 0; code < outputs.cols(); ++code) {
+      const Real* values = values_of(code);
       for (Eigen::Index output = 0; output < outputs.rows(); ++output) {
-        outputs(output, code) = static_cast<double>(inputs_[place(output, code)]);
+        outputs(output, code) =
+            static_cast<double>(values[unsigned_size(output) * kernels_.codes_per_panel]);
       }
     }
   }
@@ -201,10 +197,11 @@ class CodeChain {
     return (codes + kernels_.codes_per_panel - 1) / kernels_.codes_per_panel;
   }
 
-  std::size_t place(Eigen::Index neuron, Eigen::Index code) const {
+  /// Values of one code in `inputs_`, codes_per_panel apart.
+  Real* values_of(Eigen::Index code) const {
     const std::size_t panel = unsigned_size(code) / kernels_.codes_per_panel;
     const std::size_t within = unsigned_size(code) % kernels_.codes_per_panel;
-    return panel * panel_values_ + unsigned_size(neuron) * kernels_.codes_per_panel + within;
+    return inputs_.get() + panel * panel_values_ + within;
   }
 
   /// From and to `inputs_`.
