@@ -96,12 +96,4 @@ BackendEntry reference_backend_entry() {
           .create = [](Precision) { return std::make_unique<ReferenceBackend>(); }};
 }
 
-BackendEntry cpu_backend_entry() {
-  return {.name = "cpu",
-          .description = "vectorised CPU kernels with run-time choice of the instruction set",
-          .unavailable_reason = "not built yet: this version has no vectorised kernels",
-          .precisions = {Precision::f32, Precision::f64},
-          .create = nullptr};
-}
-
 }  // namespace optinc

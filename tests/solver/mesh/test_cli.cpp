@@ -229,7 +229,7 @@ TEST_CASE("wrong use of mesh commands ends with one message and the exit code of
       {{"compose", mesh, "--chip", "4294967296"}, 2, "--chip"},
       {{"compose", mesh, "--mesh-id", "65536"}, 2, "--mesh-id"},
       {{"compose", mesh, "--precision", "f32", "--backend", "reference"}, 4, "precision f32"},
-      {{"compose", mesh, "--backend", "cpu"}, 4, "not built yet"},
+      {{"compose", mesh, "--backend", "cuda"}, 4, "not available"},
       {{"compose", mesh, "--backend", "abacus"}, 2, "unknown backend"},
       {{"compose", mesh, "--out", folder.path("no/such/folder.json")}, 3, "no/such"},
       {{"propagate", mesh, case_path(case_04)}, 2, "6 modes"},

@@ -527,12 +527,22 @@ TEST_CASE("matrices that are no unitaries are refused with the reason") {
 
 TEST_CASE("the registry never falls back silently") {
   const BackendRegistry registry({cpu_backend_entry(), reference_backend_entry()});
-  CHECK(registry.create("auto", Precision::f64)->name() == "reference");
+  CHECK_THAT(registry.create("auto", Precision::f64)->name(), Catch::StartsWith("cpu/"));
+  CHECK_THAT(registry.create("auto", Precision::f32)->name(), Catch::StartsWith("cpu/"));
   CHECK(registry.create("reference", Precision::f64)->name() == "reference");
   CHECK_THROWS_AS(registry.create("reference", Precision::f32), BackendError);
-  CHECK_THROWS_AS(registry.create("auto", Precision::f32), BackendError);
-  CHECK_THROWS_AS(registry.create("cpu", Precision::f64), BackendError);
-  CHECK_THROWS_WITH(registry.create("cpu", Precision::f64), Catch::Contains("not built yet"));
+  const BackendRegistry oracle_only({reference_backend_entry()});
+  CHECK(oracle_only.create("auto", Precision::f64)->name() == "reference");
+  CHECK_THROWS_AS(oracle_only.create("auto", Precision::f32), BackendError);
+  const BackendRegistry one_missing({{.name = "absent",
+                                      .description = "",
+                                      .unavailable_reason = "not built",
+                                      .precisions = {Precision::f32, Precision::f64},
+                                      .create = nullptr},
+                                     reference_backend_entry()});
+  CHECK(one_missing.create("auto", Precision::f64)->name() == "reference");
+  CHECK_THROWS_AS(one_missing.create("absent", Precision::f64), BackendError);
+  CHECK_THROWS_WITH(one_missing.create("absent", Precision::f64), Catch::Contains("not built"));
   CHECK_THROWS_AS(registry.create("abacus", Precision::f64), ConfigError);
   CHECK_THROWS_WITH(registry.create("abacus", Precision::f64),
                     Catch::Contains("auto, cpu, reference"));
