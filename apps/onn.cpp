@@ -109,7 +109,7 @@ std::vector<RealLayer> checked_layers(const Network& network, const MappedNetwor
                                       const Backend& backend, const std::string& mapping) {
   if (mapping == "none") return dense_layers(network);
   const std::vector<Eigen::MatrixXcd> ideal = compose_ideal(mapped, backend);
-  return NetworkOptics(mapped, ideal, backend, StaticImperfections{}).chip(0, 0).layers;
+  return NetworkOptics(mapped, ideal, backend, {}).chip(0, 0).layers;
 }
 
 void print_json(std::ostream& out, const Network& network, const NetworkShape& shape,

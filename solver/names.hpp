@@ -87,6 +87,14 @@ struct EnumNames<Ablation::Meshes> {
 };
 
 template <>
+struct EnumNames<MeshCalibration> {
+  static constexpr std::array<std::pair<MeshCalibration, std::string_view>, 3> table{
+      {{MeshCalibration::none, "none"},
+       {MeshCalibration::local, "local"},
+       {MeshCalibration::self, "self"}}};
+};
+
+template <>
 struct EnumNames<Calibration> {
   static constexpr std::array<std::pair<Calibration, std::string_view>, 3> table{
       {{Calibration::none, "none"}, {Calibration::gain, "gain"}, {Calibration::affine, "affine"}}};

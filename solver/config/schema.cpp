@@ -121,6 +121,9 @@ void add_network(Keys& keys) {
                         "real part is the weight"));
   keys.push_back(
       choice("network.mesh", Text("clements"), {"clements", "reck"}, {}, "topology of the meshes"));
+  keys.push_back(choice("network.calibration", Text("none"), {"none", "local", "self"}, {},
+                        "correction of each chip's phases: from its known errors, or from fields "
+                        "it measures"));
   keys.push_back(integer("network.digits_per_input", none, 1, 8,
                          "PAM4 digits merged per network input; unset: 1 for b <= 8, else 2 where "
                          "the digit count is even, else 1"));

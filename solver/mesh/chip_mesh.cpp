@@ -129,6 +129,10 @@ MeshState ChipMesh::lossy_state() const {
   return state;
 }
 
+ChipMesh ChipMesh::reprogrammed(const MeshProgram& program) const {
+  return {program, imperfections_, mesh_id_, facets_};
+}
+
 void ChipMesh::set_drivers(MeshState& state) const {
   // Without rounding only whole turns differ, and those matter only where phases are scaled.
   const bool detuned = imperfections_.detuning.effective_nm() != 0;

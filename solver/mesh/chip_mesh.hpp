@@ -28,7 +28,11 @@ class ChipMesh {
   /// The programmed mesh with its mean losses only: what a designer compensates by gain.
   MeshState lossy_state() const;
 
+  /// The same device with other phases programmed.
+  ChipMesh reprogrammed(const MeshProgram& program) const;
+
   const MeshProgram& program() const { return program_; }
+  const StaticImperfections& imperfections() const { return imperfections_; }
 
  private:
   void set_drivers(MeshState& state) const;

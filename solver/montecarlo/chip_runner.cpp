@@ -80,11 +80,12 @@ PointTask ChipRunner::task(std::size_t point) {
   task.format = format(config, task);
   task.point = point;
   task.mapping = mapping_of(config);
-  task.ablation = ablation_of(config);
+  task.chips = {.imperfections = imperfections_of(config, sweep_),
+                .ablation = ablation_of(config),
+                .calibration = choice<MeshCalibration>(config, "network.calibration")};
   task.calibration = choice<Calibration>(config, "receiver.calibration");
-  task.imperfections = imperfections_of(config, sweep_);
   validate(task.mapping);
-  validate(task.ablation, network(task)->layers.size(), task.mapping.mapping);
+  validate(task.chips.ablation, network(task)->layers.size(), task.mapping.mapping);
   return task;
 }
 
@@ -158,8 +159,7 @@ std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& ta
   return optics_.get(fmt::format("{}", task.point), [&] {
     const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
     return Optics{.ideal = ideal,
-                  .network = NetworkOptics(ideal->network, ideal->meshes, backend_,
-                                           task.imperfections, task.ablation)};
+                  .network = NetworkOptics(ideal->network, ideal->meshes, backend_, task.chips)};
   });
 }
 

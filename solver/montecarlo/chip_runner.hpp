@@ -27,9 +27,8 @@ struct PointTask {
   std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
   AnalyticOptions analytic;
   MappingOptions mapping;
-  Ablation ablation;
+  ChipOptions chips;
   Calibration calibration{};
-  StaticImperfections imperfections;
 };
 
 /// Computes chips of the points of a sweep. Trace statistics and networks are kept for the last few

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/mesh/correction.hpp"
+#include "solver/mesh/self_configuration.hpp"
 
 namespace optinc {
 
@@ -68,6 +70,13 @@ bool lossless(const LossParameters& loss) {
   return loss.mzi_db == 0 && loss.waveguide_db_per_cm == 0 && loss.facet_db == 0;
 }
 
+/// What is there when a chip is calibrated: not the rounding of the drivers, not the detuning.
+StaticImperfections at_calibration(StaticImperfections imperfections) {
+  imperfections.phase_dac_bits = 0;
+  imperfections.detuning = {};
+  return imperfections;
+}
+
 bool acts_on(const Ablation& ablation, std::size_t layer, bool is_output) {
   if (ablation.layer && *ablation.layer != layer) return false;
   return ablation.meshes == Ablation::Meshes::all ||
@@ -103,20 +112,23 @@ void validate(const Ablation& ablation, std::size_t layers, Mapping mapping) {
 
 NetworkOptics::NetworkOptics(const MappedNetwork& network,
                              const std::vector<Eigen::MatrixXcd>& ideal, const Backend& backend,
-                             const StaticImperfections& imperfections, const Ablation& ablation)
-    : network_(network), ideal_(ideal), backend_(backend), perfect_(imperfections.none()) {
-  validate(ablation, network.layers.size(), network.options.mapping);
+                             const ChipOptions& options)
+    : network_(network), ideal_(ideal), backend_(backend), options_(options) {
+  validate(options.ablation, network.layers.size(), network.options.mapping);
   network.for_each_mesh([&](const MappedMesh& mesh, std::size_t layer, int facets, bool is_output) {
-    const bool on = acts_on(ablation, layer, is_output);
-    meshes_.emplace_back(mesh.program, on ? imperfections : StaticImperfections{}, mesh.id, facets);
+    const StaticImperfections imperfections =
+        acts_on(options.ablation, layer, is_output) ? options.imperfections : StaticImperfections{};
+    meshes_.emplace_back(mesh.program, imperfections, mesh.id, facets);
+    if (options.calibration == MeshCalibration::none) return;
+    calibration_meshes_.emplace_back(mesh.program, at_calibration(imperfections), mesh.id, facets);
   });
-  set_gains(imperfections);
+  set_gains();
 }
 
 /// The mean losses are known to the designer: the nominal gain makes up for them.
-void NetworkOptics::set_gains(const StaticImperfections& imperfections) {
+void NetworkOptics::set_gains() {
   for (const MappedLayer& layer : network_.layers) layer_gains_.push_back(layer.gain);
-  if (network_.options.gain == LayerGain::none || lossless(imperfections.loss)) return;
+  if (network_.options.gain == LayerGain::none || lossless(options_.imperfections.loss)) return;
   std::vector<Eigen::MatrixXcd> lossy;
   for (const ChipMesh& mesh : meshes_) lossy.push_back(backend_.compose(mesh.lossy_state()));
   const std::vector<double> ideal_norms = layer_norms(network_, ideal_);
@@ -126,12 +138,25 @@ void NetworkOptics::set_gains(const StaticImperfections& imperfections) {
   }
 }
 
+Eigen::MatrixXcd NetworkOptics::mesh_matrix(std::size_t mesh, std::uint64_t seed,
+                                            std::uint32_t chip) const {
+  const ChipMesh& in_use = meshes_[mesh];
+  if (options_.calibration == MeshCalibration::none || in_use.imperfections().none()) {
+    return std::move(
+        backend_.compose_chips({.mesh = in_use, .seed = seed, .chips = {&chip, 1}}).front());
+  }
+  const MeshState measured = calibration_meshes_[mesh].chip(seed, chip);
+  const Correction correction = options_.calibration == MeshCalibration::local
+                                    ? correct_locally(in_use.program(), measured, backend_)
+                                    : self_configure(in_use.program(), measured, backend_);
+  return backend_.compose(in_use.reprogrammed(correction.program).chip(seed, chip));
+}
+
 ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
   std::vector<Eigen::MatrixXcd> matrices;
   QualitySums sums;
   for (std::size_t i = 0; i < meshes_.size(); ++i) {
-    matrices.push_back(std::move(
-        backend_.compose_chips({.mesh = meshes_[i], .seed = seed, .chips = {&chip, 1}}).front()));
+    matrices.push_back(mesh_matrix(i, seed, chip));
     sums.add(ideal_[i], matrices.back());
   }
   ChipOptics optics;
@@ -144,7 +169,7 @@ ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
                              .clip = layer.clip});
     for (const MappedBlock& block : layer.blocks) next += block.mesh_count();
   }
-  if (!perfect_) optics.quality = sums.quality();
+  if (!options_.imperfections.none()) optics.quality = sums.quality();
   return optics;
 }
 

@@ -43,6 +43,20 @@ struct Ablation {
   Meshes meshes = Meshes::all;            ///< only V (or single) meshes, only U meshes
 };
 
+/// What is done about the errors of each chip's meshes before use.
+enum class MeshCalibration {
+  none,   ///< the phases of the ideal mesh
+  local,  ///< correct_locally: errors known
+  self,   ///< self_configure: fields measured
+};
+
+/// How the chips of a network are made.
+struct ChipOptions {
+  StaticImperfections imperfections;
+  Ablation ablation;
+  MeshCalibration calibration = MeshCalibration::none;
+};
+
 /// Throws ConfigError when the ablation names a layer or meshes that a network of that many layers,
 /// mapped that way, does not have.
 void validate(const Ablation& ablation, std::size_t layers, Mapping mapping);
@@ -53,23 +67,26 @@ class NetworkOptics {
   /// Composes each layer once with its mean losses where there are any, for the nominal gain.
   /// `network`, `ideal` and `backend` must outlive this. Throws ConfigError for the ablation.
   NetworkOptics(const MappedNetwork& network, const std::vector<Eigen::MatrixXcd>& ideal,
-                const Backend& backend, const StaticImperfections& imperfections,
-                const Ablation& ablation = {});
+                const Backend& backend, const ChipOptions& options);
 
-  /// Composes chip `chip` of `seed` with its static errors.
+  /// Composes chip `chip` of `seed` with its static errors. Calibration happens with exact drivers
+  /// at the design wavelength and temperature; rounding, detuning and the heat of the corrected
+  /// phases come after it.
   ChipOptics chip(std::uint64_t seed, std::uint32_t chip) const;
 
   /// Gain G of every layer, mean losses included where the gain is nominal.
   const std::vector<double>& layer_gains() const { return layer_gains_; }
 
  private:
-  void set_gains(const StaticImperfections& imperfections);
+  void set_gains();
+  Eigen::MatrixXcd mesh_matrix(std::size_t mesh, std::uint64_t seed, std::uint32_t chip) const;
 
   const MappedNetwork& network_;
   const std::vector<Eigen::MatrixXcd>& ideal_;
   const Backend& backend_;
-  bool perfect_;
-  std::vector<ChipMesh> meshes_;  ///< by mesh id
+  ChipOptions options_;
+  std::vector<ChipMesh> meshes_;              ///< by mesh id
+  std::vector<ChipMesh> calibration_meshes_;  ///< the same at calibration; empty without one
   std::vector<double> layer_gains_;
 };
 

@@ -235,6 +235,8 @@ TEST_CASE("every built key changes the rows") {
         "network.step=relu",
         "network.layer_gain=none",
         "network.mesh=reck",
+        "network.calibration=local",
+        "network.calibration=self",
         "network.mapping=segmented",
         "network.mapping=real_part",
         "receiver.calibration=none",

@@ -51,7 +51,11 @@ struct Mapped {
       : network(map_network(source, options)), ideal(compose_ideal(network, *backend)) {}
 
   ChipOptics chip(const StaticImperfections& imperfections, const Ablation& ablation = {}) const {
-    return NetworkOptics(network, ideal, *backend, imperfections, ablation).chip(1, 0);
+    return NetworkOptics(network, ideal, *backend,
+                         {.imperfections = imperfections,
+                          .ablation = ablation,
+                          .calibration = MeshCalibration::none})
+        .chip(1, 0);
   }
 };
 

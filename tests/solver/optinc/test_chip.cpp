@@ -33,7 +33,8 @@ struct Unit {
         ideal(compose_ideal(mapped, *backend)) {}
 
   ChipOptics chip(const StaticImperfections& imperfections, std::uint32_t index) const {
-    return NetworkOptics(mapped, ideal, *backend, imperfections).chip(seed, index);
+    return NetworkOptics(mapped, ideal, *backend, {.imperfections = imperfections, .ablation = {}})
+        .chip(seed, index);
   }
 };
 
@@ -204,6 +205,36 @@ TEST_CASE("chips differ, a chip repeats, and errors grow with sigma", "[chip]") 
   const Eigen::MatrixXd ideal = unit.network.layers[1].weight;
   const Eigen::MatrixXd step = weight(1e-6, 1) - ideal;
   CHECK((weight(2e-6, 1) - ideal - 2 * step).norm() < 1e-4 * step.norm());
+}
+
+TEST_CASE("calibrated meshes are nearer to ideal ones, and rounding comes after calibration",
+          "[chip]") {
+  const Unit unit;
+  const auto quality = [&](const StaticImperfections& imperfections, MeshCalibration calibration) {
+    return NetworkOptics(
+               unit.mapped, unit.ideal, *unit.backend,
+               {.imperfections = imperfections, .ablation = {}, .calibration = calibration})
+        .chip(seed, 1)
+        .quality.matrix_error;
+  };
+  StaticImperfections errors = phase_errors(0.02);
+  errors.coupler_sigma_rad = 0.02;
+  const double uncorrected = quality(errors, MeshCalibration::none);
+  const double local = quality(errors, MeshCalibration::local);
+  const double self = quality(errors, MeshCalibration::self);
+  CHECK(local < 0.5 * uncorrected);
+  CHECK(self < 0.5 * uncorrected);
+  // Phase errors alone are corrected away; then the drivers of 10 bits leave theirs.
+  StaticImperfections rounded = phase_errors(0.02);
+  CHECK(quality(rounded, MeshCalibration::local) < 1e-9);
+  rounded.phase_dac_bits = 10;
+  const double rounding = quality(rounded, MeshCalibration::local);
+  CHECK(rounding > 1e-3);
+  CHECK(rounding < 0.05);
+  // A chip calibrated at its design wavelength is detuned afterwards.
+  StaticImperfections detuned = phase_errors(0.02);
+  detuned.detuning.wavelength_nm = 1;
+  CHECK(quality(detuned, MeshCalibration::local) > 1e-3);
 }
 
 TEST_CASE("naive mapping of the exact network fails near 3e-4 rad", "[chip]") {
