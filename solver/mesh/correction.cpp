@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "solver/error.hpp"
-#include "solver/kernel/column_sweep.hpp"
 #include "solver/mesh/transfer.hpp"
 
 namespace optinc {
@@ -64,48 +63,54 @@ double missing_phase_rad(const Eigen::Matrix2cd& target, const Eigen::Matrix2cd&
   return std::arg(actual.row(row).dot(target.row(row)));
 }
 
-void require_same_shape(const MeshState& chip, const MeshProgram& program) {
-  const std::size_t mzis = program.topology.mzi_count();
-  const auto modes = static_cast<std::size_t>(program.topology.modes);
-  const bool same = chip.topology == program.topology && chip.mzis.size() == mzis &&
-                    program.theta_rad.size() == mzis && program.phi_rad.size() == mzis &&
-                    chip.output_phase_rad.size() == modes &&
-                    program.output_phase_rad.size() == modes;
-  if (!same) throw DataError("the chip to correct and the program have different meshes");
-}
-
-MeshProgram unprogrammed(const MeshProgram& program) {
-  return {.topology = program.topology,
-          .theta_rad = std::vector<double>(program.theta_rad.size()),
-          .phi_rad = std::vector<double>(program.phi_rad.size()),
-          .output_phase_rad = std::vector<double>(program.output_phase_rad.size())};
-}
-
 double matrix_error(const Eigen::MatrixXcd& actual, const Eigen::MatrixXcd& ideal) {
   return (actual - ideal).norm() / std::sqrt(static_cast<double>(ideal.rows()));
 }
 
-MeshProgram locally_corrected(const MeshProgram& target, const MeshState& chip) {
-  const MeshState ideal = ideal_state(target);
-  const MeshState errors = reprogrammed(chip, target, unprogrammed(target));
-  MeshProgram program = target;
-  std::vector<double> pending_rad(target.output_phase_rad.size());
-  for_each_mzi(target.topology, [&](std::size_t mode, std::size_t mzi) {
-    Eigen::Matrix2cd wanted = mzi_matrix(ideal.mzis[mzi]);
-    wanted.col(0) *= std::polar(1.0, pending_rad[mode]);
-    wanted.col(1) *= std::polar(1.0, pending_rad[mode + 1]);
-    const MziSetting setting = correct_mzi(wanted, errors.mzis[mzi]);
-    program.theta_rad[mzi] = setting.theta_rad;
-    program.phi_rad[mzi] = setting.phi_rad;
-    pending_rad[mode] = setting.upper_output_phase_rad;
-    pending_rad[mode + 1] = setting.lower_output_phase_rad;
-  });
-  for (std::size_t mode = 0; mode < pending_rad.size(); ++mode) {
-    program.output_phase_rad[mode] =
-        wrap_rad(target.output_phase_rad[mode] + pending_rad[mode] - errors.output_phase_rad[mode]);
+/// Corrects MZI after MZI in propagation order.
+class LocalCorrector {
+ public:
+  LocalCorrector(const MeshProgram& target, const MeshState& chip)
+      : program_(target),
+        ideal_(ideal_state(target)),
+        errors_(reprogrammed(chip, target, without_phases(target))),
+        pending_rad_(target.output_phase_rad.size()) {}
+
+  void run() {
+    std::size_t mzi = 0;
+    for (const MeshColumn& column : ideal_.topology.columns) {
+      for (int i = 0; i < column.mzi_count; ++i) {
+        correct(mzi++, static_cast<std::size_t>(column.first_mode + 2 * i));
+      }
+    }
+    for (std::size_t mode = 0; mode < pending_rad_.size(); ++mode) {
+      program_.output_phase_rad[mode] = wrap_rad(
+          ideal_.output_phase_rad[mode] + pending_rad_[mode] - errors_.output_phase_rad[mode]);
+    }
   }
-  return program;
-}
+
+  MeshProgram program() && { return std::move(program_); }
+  std::size_t out_of_range() const { return out_of_range_; }
+
+ private:
+  void correct(std::size_t mzi, std::size_t mode) {
+    Eigen::Matrix2cd wanted = mzi_matrix(ideal_.mzis[mzi]);
+    wanted.col(0) *= std::polar(1.0, pending_rad_[mode]);
+    wanted.col(1) *= std::polar(1.0, pending_rad_[mode + 1]);
+    const MziSetting setting = correct_mzi(wanted, errors_.mzis[mzi]);
+    program_.theta_rad[mzi] = setting.theta_rad;
+    program_.phi_rad[mzi] = setting.phi_rad;
+    pending_rad_[mode] = setting.upper_output_phase_rad;
+    pending_rad_[mode + 1] = setting.lower_output_phase_rad;
+    if (!setting.in_range) ++out_of_range_;
+  }
+
+  MeshProgram program_;
+  MeshState ideal_;
+  MeshState errors_;
+  std::vector<double> pending_rad_;  ///< per mode: phase still missing behind the MZIs corrected
+  std::size_t out_of_range_ = 0;
+};
 
 }  // namespace
 
@@ -127,8 +132,8 @@ MziSetting correct_mzi(const Eigen::Matrix2cd& target, const MziState<double>& e
 
 MeshState reprogrammed(const MeshState& chip, const MeshProgram& programmed,
                        const MeshProgram& program) {
-  require_same_shape(chip, programmed);
-  require_same_shape(chip, program);
+  require_same_shape(programmed, chip);
+  require_same_shape(program, chip);
   MeshState state = chip;
   for (std::size_t i = 0; i < state.mzis.size(); ++i) {
     state.mzis[i].theta_rad += program.theta_rad[i] - programmed.theta_rad[i];
@@ -141,39 +146,52 @@ MeshState reprogrammed(const MeshState& chip, const MeshProgram& programmed,
   return state;
 }
 
-std::size_t count_out_of_range(const MeshProgram& target, const MeshState& chip) {
-  require_same_shape(chip, target);
-  const MeshState ideal = ideal_state(target);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < chip.mzis.size(); ++i) {
-    const MziState<double>& actual = chip.mzis[i];
-    if (!locate_split(mzi_matrix(ideal.mzis[i]), actual.alpha_rad, actual.beta_rad).in_range) {
-      ++count;
-    }
-  }
-  return count;
+void require_same_shape(const MeshProgram& program, const MeshState& chip) {
+  const std::size_t mzis = program.topology.mzi_count();
+  const auto modes = static_cast<std::size_t>(program.topology.modes);
+  const bool same = chip.topology == program.topology && chip.mzis.size() == mzis &&
+                    program.theta_rad.size() == mzis && program.phi_rad.size() == mzis &&
+                    chip.output_phase_rad.size() == modes &&
+                    program.output_phase_rad.size() == modes;
+  if (!same) throw DataError("the chip to correct and the program have different meshes");
 }
 
-Correction accept_if_better(MeshProgram candidate, const MeshProgram& target, const MeshState& chip,
-                            const Backend& backend) {
-  const Eigen::MatrixXcd ideal = backend.compose(ideal_state(target));
-  Correction result{.program = std::move(candidate),
-                    .error_before = matrix_error(backend.compose(chip), ideal),
-                    .error_after = 0,
-                    .out_of_range = count_out_of_range(target, chip),
-                    .kept_uncorrected = false};
-  const MeshState corrected = reprogrammed(chip, target, result.program);
-  result.error_after = matrix_error(backend.compose(corrected), ideal);
-  if (result.error_after < result.error_before) return result;
-  result.program = target;
-  result.error_after = result.error_before;
-  result.kept_uncorrected = true;
-  return result;
+MeshProgram without_phases(const MeshProgram& program) {
+  return {.topology = program.topology,
+          .theta_rad = std::vector<double>(program.theta_rad.size()),
+          .phi_rad = std::vector<double>(program.phi_rad.size()),
+          .output_phase_rad = std::vector<double>(program.output_phase_rad.size())};
+}
+
+Correction better_of(const MeshProgram& target, MeshProgram candidate, std::size_t out_of_range,
+                     const TransferOfProgram& transfer, const Eigen::MatrixXcd& ideal) {
+  const double error_before = matrix_error(transfer(target), ideal);
+  const double error_after = matrix_error(transfer(candidate), ideal);
+  if (error_after < error_before) {
+    return {.program = std::move(candidate),
+            .error_before = error_before,
+            .error_after = error_after,
+            .out_of_range = out_of_range,
+            .kept_uncorrected = false};
+  }
+  return {.program = target,
+          .error_before = error_before,
+          .error_after = error_before,
+          .out_of_range = out_of_range,
+          .kept_uncorrected = true};
 }
 
 Correction correct_locally(const MeshProgram& target, const MeshState& chip,
                            const Backend& backend) {
-  return accept_if_better(locally_corrected(target, chip), target, chip, backend);
+  LocalCorrector corrector(target, chip);
+  corrector.run();
+  const std::size_t out_of_range = corrector.out_of_range();
+  return better_of(
+      target, std::move(corrector).program(), out_of_range,
+      [&](const MeshProgram& program) {
+        return backend.compose(reprogrammed(chip, target, program));
+      },
+      backend.compose(ideal_state(target)));
 }
 
 }  // namespace optinc

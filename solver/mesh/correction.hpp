@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include <Eigen/Core>
 
@@ -35,7 +36,7 @@ struct Correction {
   MeshProgram program;         ///< what to program; phases in [0, 2 pi)
   double error_before{};       ///< E = ||U' - U||_F / sqrt N with the target's own phases
   double error_after{};        ///< E with `program`
-  std::size_t out_of_range{};  ///< MZIs of the target program whose split the chip cannot attain
+  std::size_t out_of_range{};  ///< MZIs whose part in the target the chip cannot attain
   bool kept_uncorrected{};     ///< no E below `error_before` was found: `program` is the target
 };
 
@@ -54,12 +55,18 @@ MeshState reprogrammed(const MeshState& chip, const MeshProgram& programmed,
 Correction correct_locally(const MeshProgram& target, const MeshState& chip,
                            const Backend& backend);
 
-/// Number of MZIs of `target` whose split `chip` (with `target` programmed) cannot attain.
-std::size_t count_out_of_range(const MeshProgram& target, const MeshState& chip);
+/// Throws DataError unless program and chip have the same topology and lists that fit it.
+void require_same_shape(const MeshProgram& program, const MeshState& chip);
 
-/// The correction a candidate program amounts to: the candidate when it lowers E, else the target's
-/// own phases. Args: as for `correct_locally`.
-Correction accept_if_better(MeshProgram candidate, const MeshProgram& target, const MeshState& chip,
-                            const Backend& backend);
+/// The program with all phases zero.
+MeshProgram without_phases(const MeshProgram& program);
+
+/// Transfer matrix [out][in] of a chip with a program on it.
+using TransferOfProgram = std::function<Eigen::MatrixXcd(const MeshProgram&)>;
+
+/// The correction that a candidate program amounts to: the candidate when its E against `ideal` is
+/// below the target's, else the target's own phases.
+Correction better_of(const MeshProgram& target, MeshProgram candidate, std::size_t out_of_range,
+                     const TransferOfProgram& transfer, const Eigen::MatrixXcd& ideal);
 
 }  // namespace optinc

@@ -15,6 +15,9 @@ inline constexpr double amplitude_residue = 16 * std::numeric_limits<double>::ep
 /// The same angle in [0, 2 pi).
 double wrap_rad(double angle_rad);
 
+/// A two-mode transfer as a matrix, element [out][in], mode 0 the upper one.
+Eigen::Matrix2cd to_matrix(const Transfer2x2<double>& transfer);
+
 /// Transfer matrix of one MZI, element [out][in], mode 0 the upper one.
 Eigen::Matrix2cd mzi_matrix(const MziState<double>& mzi_state);
 
