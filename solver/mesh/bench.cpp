@@ -129,10 +129,7 @@ void SimulatedBench::set(PhaseShifter shifter, double setting_rad) {
         transfer(shifter.index, phases_with(shifter, setting_rad));
   }
   phase_of(programmed_, shifter) = setting_rad;
-  if (stage < entering_stage_) {
-    entering_.setIdentity();
-    entering_stage_ = 0;
-  }
+  return_to(stage);
 }
 
 Eigen::MatrixXcd SimulatedBench::probe(std::size_t mzi, const Monitor& monitor,
@@ -237,11 +234,15 @@ void SimulatedBench::remove_stage(std::size_t stage, Eigen::MatrixXcd& product) 
   }
 }
 
+/// Drops the product of entered stages when `stage` is among them.
+void SimulatedBench::return_to(std::size_t stage) {
+  if (stage >= entering_stage_) return;
+  entering_.setIdentity();
+  entering_stage_ = 0;
+}
+
 void SimulatedBench::enter(std::size_t stage) {
-  if (stage < entering_stage_) {
-    entering_.setIdentity();
-    entering_stage_ = 0;
-  }
+  return_to(stage);
   for (; entering_stage_ < stage; ++entering_stage_) apply_stage(entering_stage_, entering_);
 }
 

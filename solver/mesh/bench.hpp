@@ -98,6 +98,7 @@ class SimulatedBench final : public Bench {
   void apply_stage(std::size_t stage, Eigen::MatrixXcd& fields) const;
   void append_stage(std::size_t stage, Eigen::MatrixXcd& product) const;
   void remove_stage(std::size_t stage, Eigen::MatrixXcd& product) const;
+  void return_to(std::size_t stage);
   void enter(std::size_t stage);
   void close_loop_at(std::size_t stage);
   void start_loop();

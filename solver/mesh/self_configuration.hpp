@@ -46,9 +46,9 @@ using MeasureFields =
 Correction self_configure(const MeshProgram& target, const MeasureFields& measure,
                           const Backend& backend, const SelfConfigurationLimits& limits = {});
 
-/// The same procedure on a simulated chip, with the same results up to rounding: only what the
-/// measurements above would give enters, but each is had from partial products, O(N^2) in
-/// place of O(N^2) MZIs for a field and O(N) in place of N fields for an overlap.
+/// The same procedure on a simulated chip, with the same results up to rounding. Nothing but the
+/// figures described above enters; they come from partial products of the mesh, O(N^2) for the
+/// fields of an MZI and O(N^3) for a sweep of overlaps.
 /// Args: chip, the mesh that has `target` programmed, with its errors; backend, composes the
 /// matrices E is taken from.
 /// Throws DataError when the meshes differ in shape.

@@ -459,6 +459,14 @@ TEST_CASE("a simulated bench measures what it is programmed to, in any order") {
     const bool output = kind == PhaseShifter::Kind::output;
     return {kind, engine() % (output ? 5 : start.theta_rad.size())};
   };
+  /// Change of one output field when the screen's phase on its mode is switched.
+  const auto change = [&](MeshProgram trial, std::size_t mode, const Eigen::VectorXcd& input) {
+    const auto row = static_cast<Eigen::Index>(mode);
+    trial.output_phase_rad[mode] = 0;
+    const Eigen::VectorXcd off = dense_mesh(reprogrammed(chip, start, trial)) * input;
+    trial.output_phase_rad[mode] = pi;
+    return off(row) - (dense_mesh(reprogrammed(chip, start, trial)) * input)(row);
+  };
   for (int step = 0; step < 200; ++step) {
     const PhaseShifter changed = any_shifter();
     phase_of(program, changed) = phase(engine);
@@ -469,6 +477,19 @@ TEST_CASE("a simulated bench measures what it is programmed to, in any order") {
     const Eigen::MatrixXcd actual = dense_mesh(reprogrammed(chip, start, trial));
     CHECK(bench.overlap(moved, phase_of(trial, moved)) ==
           Approx((ideal.adjoint() * actual).trace().real()).margin(1e-11));
+    const std::size_t mzi = engine() % start.theta_rad.size();
+    const std::size_t mode = engine() % 5;
+    const Eigen::VectorXcd input = haar_unitary(5, engine()).col(0);
+    const Eigen::MatrixXcd responses =
+        bench.probe(mzi, {{PhaseShifter::Kind::output, mode}, {}}, input);
+    REQUIRE(responses.cols() == 4);
+    for (std::size_t i = 0; i < probe_settings_rad.size(); ++i) {
+      MeshProgram probed = program;
+      probed.theta_rad[mzi] = probe_settings_rad[i].first;
+      probed.phi_rad[mzi] = probe_settings_rad[i].second;
+      const auto column = static_cast<Eigen::Index>(i);
+      CHECK(std::abs(responses(0, column) - change(probed, mode, input)) < 1e-12);
+    }
   }
 }
 
