@@ -80,7 +80,8 @@ class LocalCorrector {
     std::size_t mzi = 0;
     for (const MeshColumn& column : ideal_.topology.columns) {
       for (int i = 0; i < column.mzi_count; ++i) {
-        correct(mzi++, static_cast<std::size_t>(column.first_mode + 2 * i));
+        const int mode = column.first_mode + 2 * i;
+        correct(mzi++, static_cast<std::size_t>(mode));
       }
     }
     for (std::size_t mode = 0; mode < pending_rad_.size(); ++mode) {

@@ -88,7 +88,8 @@ std::vector<Exits> find_exits(const Topology& topology) {
   std::vector<Exits> exits(mzi);
   for (auto column = topology.columns.rbegin(); column != topology.columns.rend(); ++column) {
     for (int i = column->mzi_count; i-- > 0;) {
-      const auto upper = static_cast<std::size_t>(column->first_mode + 2 * i);
+      const int mode = column->first_mode + 2 * i;
+      const auto upper = static_cast<std::size_t>(mode);
       --mzi;
       exits[mzi] = {next[upper], next[upper + 1]};
       next[upper] = {{Kind::phi, mzi}, {}};
