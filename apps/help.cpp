@@ -116,7 +116,8 @@ struct EnvironmentText {
 
 const std::vector<EnvironmentText>& environment_texts() {
   static const std::vector<EnvironmentText> texts = {
-      {"OPTINC_BACKEND", "backend where --backend is not given"}};
+      {"OPTINC_BACKEND", "backend where --backend is not given"},
+      {"OPTINC_CPU_TARGET", "instruction set of the cpu backend where --cpu-target is not given"}};
   return texts;
 }
 

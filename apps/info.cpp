@@ -10,7 +10,9 @@
 
 #include "apps/command.hpp"
 #include "apps/find_program.hpp"
+#include "apps/options.hpp"
 #include "build_info.hpp"
+#include "solver/kernel/simd_kernels.hpp"
 #include "solver/names.hpp"
 
 namespace optinc {
@@ -30,6 +32,14 @@ Json backend_json(const BackendEntry& entry) {
   return json;
 }
 
+/// What this CPU can run, best first, and what the cpu backend takes when no option says otherwise.
+Json instruction_sets_json() {
+  Json available = Json::array();
+  for (const InstructionSet& set : cpu_instruction_sets()) available.push_back(set.name);
+  return {{"available", available},
+          {"chosen", find_instruction_set(cpu_target_or_default("")).name}};
+}
+
 Json info_json(const BackendRegistry& registry) {
   Json backends = Json::array();
   for (const BackendEntry& entry : registry.entries()) backends.push_back(backend_json(entry));
@@ -42,7 +52,18 @@ Json info_json(const BackendRegistry& registry) {
            fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
           {"hdf5", fmt::format("{}.{}.{}", H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE)},
           {"gnuplot", find_program("gnuplot").string()},
+          {"instruction_sets", instruction_sets_json()},
           {"backends", backends}};
+}
+
+std::string instruction_sets_text(const Json& sets) {
+  std::string text;
+  for (const Json& set : sets["available"]) {
+    if (!text.empty()) text += ", ";
+    text += set.get<std::string>();
+    if (set == sets["chosen"]) text += " (chosen)";
+  }
+  return text;
 }
 
 std::string info_text(const Json& info) {
@@ -52,8 +73,10 @@ std::string info_text(const Json& info) {
     text += fmt::format("{:<12}{}\n", key, info[key].get<std::string>());
   }
   const auto gnuplot = info["gnuplot"].get<std::string>();
-  text += fmt::format("{:<12}{}\n\nbackends, best first:\n", "gnuplot",
+  text += fmt::format("{:<12}{}\n", "gnuplot",
                       gnuplot.empty() ? "not found (`optinc plot` needs it)" : gnuplot);
+  text += fmt::format("{:<12}{}\n\nbackends, best first:\n", "CPU has",
+                      instruction_sets_text(info["instruction_sets"]));
   for (const Json& backend : info["backends"]) {
     text += fmt::format("  {:<11}{}\n", backend["name"].get<std::string>(),
                         backend["description"].get<std::string>());
@@ -69,9 +92,11 @@ std::string info_text(const Json& info) {
 
 std::vector<Command> info_commands() {
   return {{.name = "info",
-           .summary = "build, backends and why one is missing",
-           .description = "Prints version and build, the libraries in use, and every backend with "
-                          "the reason where it is not available.",
+           .summary = "build, instruction sets, backends and why one is missing",
+           .description =
+               "Prints version and build, the libraries in use, the instruction sets of "
+               "this CPU with the one that the cpu backend takes, and every backend with "
+               "the reason where it is not available.",
            .examples = {{"optinc info --json", "For scripts:"}},
            .declare = [](CLI::App& app) -> CommandAction {
              const auto json = std::make_shared<bool>(false);

@@ -12,10 +12,13 @@
 #include "apps/command.hpp"
 #include "apps/options.hpp"
 #include "solver/io/atomic_file.hpp"
+#include "solver/mesh/chip_mesh.hpp"
 #include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/mesh_json.hpp"
 #include "solver/mesh/self_configuration.hpp"
+#include "solver/montecarlo/imperfection_config.hpp"
+#include "solver/names.hpp"
 #include "solver/optinc/chip.hpp"
 #include "solver/text.hpp"
 
@@ -27,10 +30,11 @@ using Json = nlohmann::ordered_json;
 
 /// Errors drawn on top of those of the file.
 struct ErrorOptions {
-  double phase_sigma_rad = 0;
-  double coupler_sigma_rad = 0;
-  double coupler_mean_rad = 0;
+  std::optional<double> phase_sigma_rad;
+  std::optional<double> coupler_sigma_rad;
+  std::optional<double> coupler_mean_rad;
   bool no_output_screen = false;
+  std::vector<std::string> settings;
   std::uint64_t seed = 1;
   std::uint32_t chip = 0;
   std::uint16_t mesh_id = 0;
@@ -52,7 +56,8 @@ struct CorrectOptions {
 struct DecomposeOptions {
   std::string matrix;
   std::string out;
-  std::string topology = "clements";
+  std::string topology = enum_name(Topology::Kind::clements);
+  bool nearest = false;
   double unitarity_tolerance = default_unitarity_tolerance;
 };
 
@@ -64,11 +69,31 @@ std::string read_text(const std::string& path) {
   return read_text_file(path);
 }
 
+void require_mesh_settings(const SweepConfig& config) {
+  for (const auto& [path, value] : config.base.values()) {
+    if (path.starts_with("imperfections.") || path.starts_with("layout.")) continue;
+    throw ConfigError(
+        fmt::format("--set {}: not a setting of a mesh (imperfections.* and layout.* are)", path));
+  }
+}
+
+/// The named options where given, else the settings.
 StaticImperfections imperfections_of(const ErrorOptions& options) {
-  return {.phase_fabrication_sigma_rad = options.phase_sigma_rad,
-          .phase_on_output_screen = !options.no_output_screen,
-          .coupler_sigma_rad = options.coupler_sigma_rad,
-          .coupler_mean_rad = options.coupler_mean_rad};
+  SweepConfig config = config_from_overrides(options.settings);
+  require_mesh_settings(config);
+  const std::string p = "imperfections.";
+  const auto give = [&](const std::string& path, const ConfigValue& value) {
+    if (config.base.has(path)) {
+      throw ConfigError(
+          fmt::format("--set {} is given by its own option too; leave one out", path));
+    }
+    config.base.set(path, value);
+  };
+  if (options.phase_sigma_rad) give(p + "phase.fabrication_sigma_rad", *options.phase_sigma_rad);
+  if (options.no_output_screen) give(p + "phase.on_output_screen", false);
+  if (options.coupler_sigma_rad) give(p + "coupler.sigma_rad", *options.coupler_sigma_rad);
+  if (options.coupler_mean_rad) give(p + "coupler.mean_rad", *options.coupler_mean_rad);
+  return optinc::imperfections_of(config.point(0), config);
 }
 
 /// Check of a number in [low, high]; unlike CLI::Range it refuses NaN.
@@ -103,6 +128,11 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
   app.add_flag("--no-output-screen", options.no_output_screen,
                "leave the output phase screen without phase error")
       ->needs(phase_sigma);
+  app.add_option("--set", options.settings,
+                 "any other imperfection or layout length by its configuration key, e.g. "
+                 "imperfections.loss.mzi_db=0.3 (see docs/config.md); repeatable")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
   app.add_option("--seed", options.seed, "seed of the errors")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N")
@@ -119,9 +149,8 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
 
 /// The mesh of the file with its own errors and those of the options.
 MeshState perturbed(const MeshFile& file, const ErrorOptions& options) {
-  MeshState state = file.state;
-  add_static_errors(imperfections_of(options), options.seed, options.chip, options.mesh_id, state);
-  return state;
+  return ChipMesh(file.program, imperfections_of(options), options.mesh_id)
+      .chip(options.seed, options.chip, file.state);
 }
 
 Json real_rows(const Eigen::MatrixXd& matrix, bool as_vector) {
@@ -159,6 +188,7 @@ ExitCode run_compose(CommandContext& context, const MeshOptions& options) {
     document["E"] = quality.matrix_error;
     document["fidelity"] = quality.fidelity;
     document["fidelity_normalised"] = quality.fidelity_normalised;
+    document["insertion_loss_db"] = quality.insertion_loss_db;
   }
   write_result(context, options.out, document.dump() + "\n");
   return ExitCode::done;
@@ -189,22 +219,27 @@ ExitCode run_correct(CommandContext& context, const CorrectOptions& options) {
   const std::unique_ptr<Backend> backend = create_backend(options.mesh.backend, context.registry);
   const MeshState chip = perturbed(file, options.mesh.errors);
   require_finite(backend->compose(chip), name);
-  const Correction correction = options.method == "self"
-                                    ? self_configure(file.program, chip, *backend)
-                                    : correct_locally(file.program, chip, *backend);
+  const Correction found = options.method == "self" ? self_configure(file.program, chip, *backend)
+                                                    : correct_locally(file.program, chip, *backend);
+  // Some imperfections (converters, heat) move with the phases: E is that of the chip anew.
+  const auto transfer = [&](const MeshProgram& program) {
+    MeshFile other = file;
+    other.state = reprogrammed(file.state, file.program, program);
+    other.program = program;
+    return backend->compose(perturbed(other, options.mesh.errors));
+  };
+  const Correction correction = better_of(file.program, found.program, found.out_of_range, transfer,
+                                          backend->compose(ideal_state(file.program)));
   write_result(context, options.mesh.out, correction_json(correction, text, name));
   return ExitCode::done;
 }
 
 ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options) {
-  if (options.topology != "clements") {
-    throw ConfigError(fmt::format(
-        "topology '{}' is part of the design and not built yet in this version (known: clements)",
-        options.topology));
-  }
-  const Eigen::MatrixXcd matrix =
+  Eigen::MatrixXcd matrix =
       parse_matrix(read_text(options.matrix), options.matrix, {"U_target", "U"}).values;
-  const MeshProgram program = decompose_clements(matrix, options.unitarity_tolerance);
+  if (options.nearest) matrix = nearest_unitary(matrix);
+  const MeshProgram program = decompose(
+      matrix, parse_enum<Topology::Kind>(options.topology).value(), options.unitarity_tolerance);
   const std::unique_ptr<Backend> reference = context.registry.create("reference", Precision::f64);
   const double residual = (reference->compose(ideal_state(program)) - matrix).norm() /
                           std::sqrt(static_cast<double>(matrix.rows()));
@@ -248,8 +283,10 @@ CommandAction declare_decompose(CLI::App& app) {
   const auto options = std::make_shared<DecomposeOptions>();
   app.add_option("MATRIX", options->matrix, "unitary matrix, JSON {\"re\", \"im\"} or under \"U\"")
       ->required();
-  add_choice_option(app, "--topology", options->topology, {"clements", "reck"},
-                    "arrangement of the MZIs (reck: not built yet)");
+  add_choice_option(app, "--topology", options->topology, enum_names<Topology::Kind>(),
+                    "arrangement of the MZIs");
+  app.add_flag("--nearest", options->nearest,
+               "program the unitary nearest to the matrix (Frobenius norm)");
   app.add_option("--unitarity-tol", options->unitarity_tolerance,
                  "largest ||U^H U - I||_F / sqrt(N) that is accepted")
       ->check(number_between(0, 1))
@@ -272,7 +309,9 @@ std::vector<Command> mesh_commands() {
                "printed too.",
            .examples = {{"optinc mesh compose mesh.json", "The ideal matrix:"},
                         {"optinc mesh compose mesh.json --phase-sigma-rad 0.01 --chip 3",
-                         "One chip with phase errors:"}},
+                         "One chip with phase errors:"},
+                        {"optinc mesh compose mesh.json --set imperfections.loss.mzi_db=0.3",
+                         "With 0.3 dB in every MZI:"}},
            .declare = declare_compose},
           {.name = "mesh correct",
            .summary = "phases that make up for the errors of one chip",
@@ -295,9 +334,11 @@ std::vector<Command> mesh_commands() {
            .declare = declare_correct},
           {.name = "mesh decompose",
            .summary = "phases that make a mesh a given unitary",
-           .description = "Programs a Clements mesh and prints it as JSON with the residual "
-                          "||U' - U||_F / sqrt(N). Phases lie in [0, 2 pi).",
-           .examples = {{"optinc mesh decompose unitary.json --out mesh.json", "Write a program:"}},
+           .description = "Programs a Clements or Reck mesh and prints it as JSON with the "
+                          "residual ||U' - U||_F / sqrt(N). Phases lie in [0, 2 pi).",
+           .examples = {{"optinc mesh decompose unitary.json --out mesh.json", "Write a program:"},
+                        {"optinc mesh decompose noisy.json --topology reck --nearest",
+                         "A triangular mesh from a measured matrix:"}},
            .declare = declare_decompose},
           {.name = "mesh propagate",
            .summary = "fields through a programmed mesh",

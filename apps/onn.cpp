@@ -55,7 +55,8 @@ NetworkShape shape_of(const Network& network, const MappedNetwork& mapped) {
   shape.widths.push_back(network.format.inputs());
   for (const MappedLayer& layer : mapped.layers) {
     shape.widths.push_back(layer.bias.size());
-    shape.largest_singular_values.push_back(layer.gain * layer.attenuation.maxCoeff());
+    shape.largest_singular_values.push_back(layer.gain *
+                                            layer.blocks.front().attenuation.maxCoeff());
   }
   shape.mzi_count = mapped.mzi_count();
   return shape;
@@ -75,7 +76,7 @@ ExitCode run_build(const CommandContext& context, const BuildOptions& options) {
       .step = options.step == "relu" ? Activation::relu : Activation::clipped_relu};
   const Network network = build_analytic_network(requested_format(options), analytic);
   write_network(options.out, network);
-  const NetworkShape shape = shape_of(network, map_svd(network, LayerGain::nominal));
+  const NetworkShape shape = shape_of(network, map_network(network, {}));
   context.out << fmt::format("wrote {}: {} network, widths {}, {} MZIs by SVD\n", options.out,
                              network.kind, fmt::join(shape.widths, "-"), shape.mzi_count);
   return ExitCode::done;
@@ -107,8 +108,8 @@ CommandAction declare_build(CLI::App& app) {
 std::vector<RealLayer> checked_layers(const Network& network, const MappedNetwork& mapped,
                                       const Backend& backend, const std::string& mapping) {
   if (mapping == "none") return dense_layers(network);
-  return build_chip(mapped, compose_ideal(mapped, backend), backend, StaticImperfections{}, 0, 0)
-      .layers;
+  const std::vector<Eigen::MatrixXcd> ideal = compose_ideal(mapped, backend);
+  return NetworkOptics(mapped, ideal, backend, StaticImperfections{}).chip(0, 0).layers;
 }
 
 void print_json(std::ostream& out, const Network& network, const NetworkShape& shape,
@@ -158,7 +159,7 @@ void print_text(std::ostream& out, const Network& network, const NetworkShape& s
 ExitCode run_check(const CommandContext& context, const CheckOptions& options) {
   const Network network = read_network(options.network);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  const MappedNetwork mapped = map_svd(network, LayerGain::nominal);
+  const MappedNetwork mapped = map_network(network, {});
   const NetworkAccuracy accuracy =
       measure_accuracy(checked_layers(network, mapped, *backend, options.mapping), network.format,
                        *backend, options.max_codes, options.sample_seed);

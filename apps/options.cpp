@@ -4,28 +4,73 @@
 #include <cstdlib>
 #include <ostream>
 
+#include <fmt/format.h>
+
 #include "solver/io/atomic_file.hpp"
+#include "solver/kernel/simd_kernels.hpp"
 #include "solver/names.hpp"
 
 namespace optinc {
+
+namespace {
+
+/// `given`, or where that is empty what the environment says, or where that is empty "auto".
+std::string option_or_environment(const std::string& given, const char* variable) {
+  if (!given.empty()) return given;
+  const char* environment = std::getenv(variable);
+  return environment != nullptr && *environment != '\0' ? environment : "auto";
+}
+
+std::vector<std::string> cpu_target_choices() {
+  std::vector<std::string> choices = {"auto"};
+  for (const std::string& name : instruction_set_names()) choices.push_back(name);
+  return choices;
+}
+
+/// The same backends, the cpu backend with that instruction set.
+BackendRegistry with_cpu_target(const BackendRegistry& registry, const std::string& cpu_target) {
+  std::vector<BackendEntry> entries = registry.entries();
+  for (BackendEntry& entry : entries) {
+    if (entry.name == "cpu") entry = cpu_backend_entry(cpu_target);
+  }
+  return BackendRegistry(std::move(entries));
+}
+
+/// The backend to create, given that --cpu-target asks for the cpu backend.
+std::string backend_name(const BackendOptions& options) {
+  const std::string name = option_or_environment(options.backend, "OPTINC_BACKEND");
+  const bool any_cpu_target = options.cpu_target.empty() || options.cpu_target == "auto";
+  if (any_cpu_target || name == "cpu") return name;
+  if (name == "auto") return "cpu";
+  throw ConfigError(fmt::format(
+      "--cpu-target {} does not go with backend '{}' (it chooses the instruction set of backend "
+      "'cpu'); give one of the two",
+      options.cpu_target, name));
+}
+
+}  // namespace
 
 void add_backend_options(CLI::App& app, BackendOptions& options) {
   app.add_option("--backend", options.backend,
                  "auto, cuda, cpu or reference; one that is missing here is an error (default "
                  "OPTINC_BACKEND, else auto)")
       ->type_name("NAME");
+  add_choice_option(app, "--cpu-target", options.cpu_target, cpu_target_choices(),
+                    "instruction set of the cpu backend; one that this CPU lacks is an error "
+                    "(default OPTINC_CPU_TARGET, else auto: the best there is)");
   add_choice_option(app, "--precision", options.precision, enum_names<Precision>(),
                     "floating-point precision of the optics");
 }
 
+std::string cpu_target_or_default(const std::string& given) {
+  return option_or_environment(given, "OPTINC_CPU_TARGET");
+}
+
 std::unique_ptr<Backend> create_backend(const BackendOptions& options,
                                         const BackendRegistry& registry) {
-  std::string name = options.backend;
-  if (name.empty()) {
-    const char* environment = std::getenv("OPTINC_BACKEND");
-    name = environment != nullptr && *environment != '\0' ? environment : "auto";
-  }
-  return registry.create(name, *parse_enum<Precision>(options.precision));
+  const std::string cpu_target = cpu_target_or_default(options.cpu_target);
+  return with_cpu_target(registry, cpu_target)
+      .create(backend_name(options), *parse_enum<Precision>(options.precision));
 }
 
 CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::string& value,

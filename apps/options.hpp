@@ -11,14 +11,19 @@ namespace optinc {
 
 /// Which engine a command uses.
 struct BackendOptions {
-  std::string backend;  ///< empty: OPTINC_BACKEND, then "auto"
+  std::string backend;     ///< empty: OPTINC_BACKEND, then "auto"
+  std::string cpu_target;  ///< empty: OPTINC_CPU_TARGET, then "auto"
   std::string precision = "f64";
 };
 
-/// Declares --backend and --precision.
+/// Declares --backend, --cpu-target and --precision.
 void add_backend_options(CLI::App& app, BackendOptions& options);
 
-/// The backend these options ask for. Throws BackendError or ConfigError; never falls back.
+/// The instruction set for the cpu backend: `given`, else OPTINC_CPU_TARGET, else "auto".
+std::string cpu_target_or_default(const std::string& given);
+
+/// The backend these options ask for; --cpu-target asks for the cpu backend. Throws BackendError or
+/// ConfigError; never falls back.
 std::unique_ptr<Backend> create_backend(const BackendOptions& options,
                                         const BackendRegistry& registry);
 

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noise/static_errors.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 namespace optinc {
 
+bool StaticImperfections::random() const {
+  return phase_fabrication_sigma_rad != 0 || coupler_sigma_rad != 0 || loss.mzi_sigma_db != 0;
+}
+
 bool StaticImperfections::none() const {
-  return phase_fabrication_sigma_rad == 0 && coupler_sigma_rad == 0 && coupler_mean_rad == 0;
+  const bool lossless = loss.mzi_db == 0 && loss.waveguide_db_per_cm == 0 && loss.facet_db == 0;
+  return !random() && lossless && phase_dac_bits == 0 && coupler_mean_rad == 0 && !thermal &&
+         !optical_crosstalk_db && detuning.effective_nm() == 0;
 }
 
 void apply_static_errors(const StaticImperfections& imperfections, const UnitNormals& normals,
@@ -21,6 +31,27 @@ double output_screen_error_rad(const StaticImperfections& imperfections,
                                const UnitNormals& normals) {
   if (!imperfections.phase_on_output_screen) return 0;
   return imperfections.phase_fabrication_sigma_rad * normals.value[0];
+}
+
+double driver_phase_rad(double phase_rad, int dac_bits) {
+  const double steps = std::ldexp(1.0, dac_bits);
+  const double step_rad = 2 * std::numbers::pi / steps;
+  const double step = std::fmod(std::round(phase_rad / step_rad), steps);
+  return step_rad * (step < 0 ? step + steps : step);
+}
+
+double amplitude_transmission(double loss_db) { return std::pow(10.0, -loss_db / 20); }
+
+double optical_crosstalk_angle_rad(double crosstalk_db) {
+  return std::asin(std::pow(10.0, crosstalk_db / 20));
+}
+
+double mzi_loss_db(const LossParameters& loss, double normal) {
+  return std::max(0.0, loss.mzi_db + loss.mzi_sigma_db * normal);
+}
+
+double detuned_phase_factor(const Detuning& detuning) {
+  return detuning.center_wavelength_nm / (detuning.center_wavelength_nm + detuning.effective_nm());
 }
 
 }  // namespace optinc

@@ -11,6 +11,7 @@
 #include "solver/backend/backend.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/onn/mapping.hpp"
+#include "solver/optinc/chip.hpp"
 #include "solver/optinc/code.hpp"
 #include "solver/optinc/receiver.hpp"
 
@@ -47,6 +48,42 @@ template <>
 struct EnumNames<LayerGain> {
   static constexpr std::array<std::pair<LayerGain, std::string_view>, 2> table{
       {{LayerGain::nominal, "nominal"}, {LayerGain::none, "none"}}};
+};
+
+template <>
+struct EnumNames<Mapping> {
+  static constexpr std::array<std::pair<Mapping, std::string_view>, 3> table{
+      {{Mapping::svd, "svd"},
+       {Mapping::segmented, "segmented"},
+       {Mapping::real_part, "real_part"}}};
+};
+
+/// Topologies that have a name; a list of columns has none.
+template <>
+struct EnumNames<Topology::Kind> {
+  static constexpr std::array<std::pair<Topology::Kind, std::string_view>, 2> table{
+      {{Topology::Kind::clements, "clements"}, {Topology::Kind::reck, "reck"}}};
+};
+
+template <>
+struct EnumNames<LossPlacement> {
+  static constexpr std::array<std::pair<LossPlacement, std::string_view>, 2> table{
+      {{LossPlacement::mzi_only, "mzi_only"}, {LossPlacement::balanced, "balanced"}}};
+};
+
+template <>
+struct EnumNames<ThermalCrosstalk::Model> {
+  static constexpr std::array<std::pair<ThermalCrosstalk::Model, std::string_view>, 2> table{
+      {{ThermalCrosstalk::Model::exponential, "exponential"},
+       {ThermalCrosstalk::Model::table, "table"}}};
+};
+
+template <>
+struct EnumNames<Ablation::Meshes> {
+  static constexpr std::array<std::pair<Ablation::Meshes, std::string_view>, 3> table{
+      {{Ablation::Meshes::all, "all"},
+       {Ablation::Meshes::input, "input"},
+       {Ablation::Meshes::output, "output"}}};
 };
 
 template <>

@@ -8,8 +8,7 @@
 
 #include <Eigen/Core>
 
-#include "noise/static_errors.hpp"
-#include "solver/mesh/program.hpp"
+#include "solver/mesh/chip_mesh.hpp"
 
 namespace optinc {
 
@@ -32,10 +31,8 @@ struct RealLayer {
 
 /// Which chips of which mesh to compose.
 struct ComposeRequest {
-  const MeshProgram& program;
-  const StaticImperfections& imperfections;
+  const ChipMesh& mesh;
   std::uint64_t seed{};
-  std::uint16_t mesh_id{};
   std::span<const std::uint32_t> chips;
 };
 

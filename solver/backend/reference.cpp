@@ -46,8 +46,7 @@ class ReferenceBackend final : public Backend {
     std::vector<Eigen::MatrixXcd> matrices;
     matrices.reserve(request.chips.size());
     for (const std::uint32_t chip : request.chips) {
-      matrices.push_back(compose(perturbed_state(request.program, request.imperfections,
-                                                 request.seed, chip, request.mesh_id)));
+      matrices.push_back(compose(request.mesh.chip(request.seed, chip)));
     }
     return matrices;
   }
@@ -95,14 +94,6 @@ BackendEntry reference_backend_entry() {
           .unavailable_reason = "",
           .precisions = {Precision::f64},
           .create = [](Precision) { return std::make_unique<ReferenceBackend>(); }};
-}
-
-BackendEntry cpu_backend_entry() {
-  return {.name = "cpu",
-          .description = "vectorised CPU kernels with run-time choice of the instruction set",
-          .unavailable_reason = "not built yet: this version has no vectorised kernels",
-          .precisions = {Precision::f32, Precision::f64},
-          .create = nullptr};
 }
 
 }  // namespace optinc

@@ -40,7 +40,8 @@ class BackendRegistry {
 /// The oracle: double precision, one thread, scalar column sweep.
 BackendEntry reference_backend_entry();
 
-/// The vectorised CPU backend; listed so that asking for it says why it is not there.
-BackendEntry cpu_backend_entry();
+/// The vectorised CPU backend with the instruction set `cpu_target`: "auto" is the best that this
+/// CPU has, see find_instruction_set for the others. Creating it throws as find_instruction_set.
+BackendEntry cpu_backend_entry(const std::string& cpu_target = "auto");
 
 }  // namespace optinc

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "devices/layout.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {
@@ -114,18 +115,20 @@ void add_network(Keys& keys) {
   keys.push_back(file("network.file",
                       "network file (HDF5, optinc-network/1) in place of an "
                       "analytic network"));
-  keys.push_back(choice("network.mapping", Text("svd"), {"svd"}, {"segmented", "real_part"},
-                        "how a weight matrix becomes meshes"));
+  keys.push_back(choice("network.mapping", Text("svd"), {"svd", "segmented", "real_part"}, {},
+                        "how a weight matrix becomes meshes: two meshes and attenuators, square "
+                        "blocks of one mesh and attenuators (approximate), or square blocks whose "
+                        "real part is the weight"));
   keys.push_back(
-      choice("network.mesh", Text("clements"), {"clements"}, {"reck"}, "topology of the meshes"));
+      choice("network.mesh", Text("clements"), {"clements", "reck"}, {}, "topology of the meshes"));
   keys.push_back(integer("network.digits_per_input", none, 1, 8,
                          "PAM4 digits merged per network input; unset: 1 for b <= 8, else 2 where "
                          "the digit count is even, else 1"));
   keys.push_back(choice("network.layer_gain", Text("nominal"), {"nominal", "none"}, {"fitted"},
                         "electronic gain per layer: restore the scale of the weights, or none"));
-  keys.push_back(unbuilt(integer("network.segment", none, 1, 65536,
-                                 "block size of a segmented "
-                                 "mapping")));
+  keys.push_back(integer("network.segment", none, 1, 4096,
+                         "block size of the mappings segmented and real_part; unset: the smaller "
+                         "side of each weight matrix"));
   keys.push_back(unbuilt(
       choice("network.lo_phase", none, {}, {"fitted"}, "local-oscillator phase per layer")));
   keys.push_back(
@@ -146,10 +149,10 @@ void add_phase_and_coupler(Keys& keys) {
                       "static Gaussian error of every phase"));
   keys.push_back(boolean(p + "phase.on_output_screen", true,
                          "whether the output phase screens have that error too"));
-  keys.push_back(unbuilt_real(p + "phase.correlation_um", 0, unbounded, "um",
-                              "correlation length of the phase error over the layout"));
+  keys.push_back(real(p + "phase.correlation_um", 0.0, 0, 1e6, "um",
+                      "length over which that error is correlated: exp(-d^2 / (2 length^2))"));
   keys.push_back(
-      unbuilt(integer(p + "phase.dac_bits", none, 4, 16, "phases rounded to 2 pi / 2^bits")));
+      integer(p + "phase.dac_bits", none, 4, 16, "phases in steps of 2 pi / 2^bits; unset: exact"));
   keys.push_back(unbuilt_real(p + "phase.drift_sigma_rad", 0, pi, "rad",
                               "Ornstein-Uhlenbeck drift since calibration"));
   keys.push_back(unbuilt_real(p + "phase.drift_tau_s", 0, unbounded, "s", "its time constant"));
@@ -164,24 +167,29 @@ void add_phase_and_coupler(Keys& keys) {
 
 void add_loss_and_crosstalk(Keys& keys) {
   const Text p = "imperfections.";
-  keys.push_back(unbuilt_real(p + "loss.mzi_db", 0, unbounded, "dB", "loss of every MZI"));
-  keys.push_back(unbuilt_real(p + "loss.mzi_sigma_db", 0, unbounded, "dB", "its spread"));
+  keys.push_back(real(p + "loss.mzi_db", 0.0, 0, 100, "dB", "mean loss of an MZI, both modes"));
   keys.push_back(
-      unbuilt_real(p + "loss.waveguide_db_per_cm", 0, unbounded, "dB/cm", "propagation loss"));
+      real(p + "loss.mzi_sigma_db", 0.0, 0, 100, "dB", "its spread over MZIs; a loss stays >= 0"));
+  keys.push_back(real(p + "loss.waveguide_db_per_cm", 0.0, 0, 1000, "dB/cm",
+                      "propagation loss over layout.column_pitch_um per column"));
   keys.push_back(unbuilt_real(p + "loss.crossing_db", 0, unbounded, "dB", "loss of a crossing"));
-  keys.push_back(unbuilt_real(p + "loss.facet_db", 0, unbounded, "dB", "fibre-chip coupling"));
-  keys.push_back(unbuilt(choice(p + "loss.placement", none, {}, {"balanced", "mzi_only"},
-                                "whether modes that pass a column without an MZI lose too")));
-  keys.push_back(unbuilt(choice(p + "crosstalk.thermal.model", none, {}, {"exponential"},
-                                "thermal crosstalk between heaters")));
-  keys.push_back(unbuilt_real(p + "crosstalk.thermal.coefficient", 0, 1, "",
-                              "coupling extrapolated to distance 0"));
-  keys.push_back(
-      unbuilt_real(p + "crosstalk.thermal.decay_um", 0, unbounded, "um", "decay length"));
-  keys.push_back(unbuilt_real(p + "crosstalk.thermal.radius_um", 0, unbounded, "um",
-                              "largest distance that counts"));
-  keys.push_back(unbuilt_real(p + "crosstalk.optical_db", -200, 0, "dB",
-                              "power coupled between adjacent modes after each column"));
+  keys.push_back(real(p + "loss.facet_db", 0.0, 0, 100, "dB",
+                      "coupling loss where light enters and leaves a layer"));
+  keys.push_back(choice(p + "loss.placement", Text("mzi_only"), {"mzi_only", "balanced"}, {},
+                        "balanced: modes that pass a column without an MZI lose mzi_db too"));
+  keys.push_back(choice(p + "crosstalk.thermal.model", none, {"exponential", "table"}, {},
+                        "share of a heater's phase that reaches other arms; unset: none"));
+  keys.push_back(real(p + "crosstalk.thermal.coefficient", none, 0, 1, "",
+                      "exponential: share extrapolated to distance 0; unset: 0.2167"));
+  keys.push_back(real(p + "crosstalk.thermal.decay_um", none, 1e-3, 1e6, "um",
+                      "exponential: decay length; unset: 7.845"));
+  keys.push_back(real(p + "crosstalk.thermal.radius_um", none, 1e-3, 1e6, "um",
+                      "largest distance that counts; unset: 60"));
+  keys.push_back(file(p + "crosstalk.thermal.table",
+                      "table: CSV with distance_um,coupling, linear between its lines"));
+  keys.push_back(real(p + "crosstalk.optical_db", none, -200, -1e-3, "dB",
+                      "power coupled between adjacent modes that no MZI joins, after each column; "
+                      "unset: none"));
 }
 
 void add_link(Keys& keys) {
@@ -212,14 +220,38 @@ void add_link(Keys& keys) {
                                 "combiner adds fields of one source, or detects and remodulates")));
 }
 
+void add_detuning_and_ablation(Keys& keys) {
+  const Text p = "imperfections.detuning.";
+  keys.push_back(real(p + "wavelength_nm", 0.0, -500, 500, "nm", "source minus design wavelength"));
+  keys.push_back(
+      real(p + "temperature_k", 0.0, -500, 500, "K", "chip minus calibration temperature"));
+  keys.push_back(real(p + "center_wavelength_nm", 1550.0, 1100, 2500, "nm", "design wavelength"));
+  keys.push_back(real(p + "spectrum_shift_nm_per_k", 0.07, 0, 1, "nm/K",
+                      "shift of the waveguides' spectrum with temperature"));
+  keys.push_back(real(p + "coupler_rad_per_nm", 0.005, -1, 1, "rad/nm",
+                      "change of every splitting angle with wavelength"));
+  keys.push_back(integer("ablation.layer", std::int64_t{-1}, -1, 65535,
+                         "imperfections act in this layer only; -1: in all"));
+  keys.push_back(choice("ablation.meshes", Text("all"), {"all", "input", "output"}, {},
+                        "imperfections act in these meshes only: input is V or a block's only "
+                        "mesh, output is U"));
+}
+
 void add_layout(Keys& keys) {
-  for (const auto& [name, meaning] :
-       {std::pair{"column_pitch_um", "distance of mesh columns"},
-        std::pair{"row_pitch_um", "distance of modes"},
-        std::pair{"arm_spacing_um", "distance of the arms of an MZI"},
-        std::pair{"theta_offset_um", "place of the theta heater along its column"},
-        std::pair{"phi_offset_um", "place of the phi heater along its column"}}) {
-    keys.push_back(unbuilt_real(Text("layout.") + name, 0, unbounded, "um", meaning));
+  struct Length {
+    const char* name;
+    double MeshLayout::*member;
+    const char* meaning;
+  };
+  for (const auto& [name, member, meaning] :
+       {Length{"column_pitch_um", &MeshLayout::column_pitch_um, "distance of mesh columns"},
+        Length{"row_pitch_um", &MeshLayout::row_pitch_um, "distance of modes"},
+        Length{"arm_spacing_um", &MeshLayout::arm_spacing_um, "distance of the arms of an MZI"},
+        Length{"theta_offset_um", &MeshLayout::theta_offset_um,
+               "place of the theta heater along its column"},
+        Length{"phi_offset_um", &MeshLayout::phi_offset_um,
+               "place of the phi heater along its column"}}) {
+    keys.push_back(real(Text("layout.") + name, MeshLayout{}.*member, 0, 1e6, "um", meaning));
   }
 }
 
@@ -253,6 +285,7 @@ Keys make_keys() {
   add_phase_and_coupler(keys);
   add_loss_and_crosstalk(keys);
   add_link(keys);
+  add_detuning_and_ablation(keys);
   add_layout(keys);
   add_run(keys);
   return keys;

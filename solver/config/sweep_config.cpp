@@ -389,6 +389,12 @@ SweepConfig load_sweep_config(const std::filesystem::path& path,
   return sweep;
 }
 
+SweepConfig config_from_overrides(const std::vector<std::string>& overrides) {
+  SweepConfig config{.directory = {}, .data_directory = {}, .base = {}, .axes = {}};
+  for (const std::string& text : overrides) apply_override(text, config);
+  return config;
+}
+
 std::string value_text(const ConfigValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";

@@ -63,6 +63,10 @@ struct SweepConfig {
 SweepConfig load_sweep_config(const std::filesystem::path& path,
                               const std::vector<std::string>& overrides);
 
+/// A configuration of one point from `overrides` alone, over the defaults; for commands that take
+/// single keys. Throws ConfigError.
+SweepConfig config_from_overrides(const std::vector<std::string>& overrides);
+
 /// A value as text for CSV and messages: shortest round-trip numbers, bare strings.
 std::string value_text(const ConfigValue& value);
 

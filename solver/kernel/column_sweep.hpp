@@ -9,18 +9,6 @@
 
 namespace optinc {
 
-/// Calls `visit(upper_mode, flat_index)` for every MZI in propagation order.
-template <class Visitor>
-void for_each_mzi(const Topology& topology, Visitor&& visit) {
-  std::size_t flat_index = 0;
-  for (const MeshColumn& column : topology.columns) {
-    for (int i = 0; i < column.mzi_count; ++i) {
-      visit(static_cast<std::size_t>(column.first_mode) + 2 * static_cast<std::size_t>(i),
-            flat_index++);
-    }
-  }
-}
-
 /// Applies a 2 x 2 transfer to two rows of fields in place.
 template <class Real>
 void apply_transfer(const Transfer2x2<Real>& transfer, std::span<Complex<Real>> upper,
@@ -33,16 +21,42 @@ void apply_transfer(const Transfer2x2<Real>& transfer, std::span<Complex<Real>> 
   }
 }
 
-/// Sends fields through a mesh in place. `fields` is [mode][sample], row-major.
+/// Multiplies a row of fields by a factor in place.
+template <class Real>
+void scale_row(Complex<Real> factor, std::span<Complex<Real>> row) {
+  for (Complex<Real>& field : row) field = factor * field;
+}
+
+/// Sends fields through a mesh in place, effect by effect as the design describes them. `fields` is
+/// [mode][sample], row-major.
 template <class Real>
 void sweep_columns(const MeshState& mesh, std::span<Complex<Real>> fields, std::size_t samples) {
   const auto row = [&](std::size_t mode) { return fields.subspan(mode * samples, samples); };
-  for_each_mzi(mesh.topology, [&](std::size_t mode, std::size_t flat_index) {
-    apply_transfer(mzi(mesh.mzis[flat_index]), row(mode), row(mode + 1));
-  });
+  const int modes = mesh.topology.modes;
+  const Real pass_amplitude = static_cast<Real>(mesh.pass_amplitude_transmission);
+  const Transfer2x2<Real> crosstalk = coupler(static_cast<Real>(mesh.optical_crosstalk_angle_rad));
+  std::size_t flat_index = 0;
+  for (const MeshColumn& column : mesh.topology.columns) {
+    for (int i = 0; i < column.mzi_count; ++i) {
+      const std::size_t mode = static_cast<std::size_t>(column.first_mode + 2 * i);
+      apply_transfer(mzi(mesh.mzis[flat_index++]), row(mode), row(mode + 1));
+    }
+    if (pass_amplitude != 1) {
+      for_each_passing_mode(column, modes, [&](int mode) {
+        scale_row<Real>({pass_amplitude, 0}, row(static_cast<std::size_t>(mode)));
+      });
+    }
+    if (mesh.optical_crosstalk_angle_rad != 0) {
+      for_each_unjoined_pair(column, modes, [&](int mode) {
+        const auto upper = static_cast<std::size_t>(mode);
+        apply_transfer(crosstalk, row(upper), row(upper + 1));
+      });
+    }
+  }
   for (std::size_t mode = 0; mode < mesh.output_phase_rad.size(); ++mode) {
-    const Complex<Real> phase = arm_transmission(Arm<Real>{mesh.output_phase_rad[mode], 1});
-    for (Complex<Real>& field : row(mode)) field = phase * field;
+    scale_row(arm_transmission(Arm<Real>{static_cast<Real>(mesh.output_phase_rad[mode]),
+                                         static_cast<Real>(mesh.common_amplitude_transmission)}),
+              row(mode));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/angle.hpp"
 #include "solver/error.hpp"
 #include "solver/mesh/transfer.hpp"
 

@@ -6,10 +6,13 @@
 #include <complex>
 #include <cstddef>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <Eigen/SVD>
 
+#include "devices/angle.hpp"
 #include "solver/error.hpp"
 #include "solver/mesh/transfer.hpp"
 
@@ -49,21 +52,41 @@ double internal_phase_rad(Amplitude numerator, Amplitude denominator) {
 
 bool routes_only(double theta_rad) { return is_cross(theta_rad) || is_bar(theta_rad); }
 
+/// Multiplies columns (mode, mode + 1) by the inverse of the factor.
+void divide_columns(const Factor& factor, Eigen::MatrixXcd& matrix) {
+  const Eigen::Matrix2cd t = factor_matrix(factor);
+  for (Index row = 0; row < matrix.rows(); ++row) {
+    const Amplitude first = matrix(row, factor.mode);
+    const Amplitude second = matrix(row, factor.mode + 1);
+    matrix(row, factor.mode) = first * std::conj(t(0, 0)) + second * std::conj(t(0, 1));
+    matrix(row, factor.mode + 1) = first * std::conj(t(1, 0)) + second * std::conj(t(1, 1));
+  }
+}
+
 /// Chooses the MZI whose inverse, applied to columns (mode, mode + 1), nulls matrix(row, mode):
 /// e^{-i phi} sin(theta/2) u_m + cos(theta/2) u_{m+1} = 0.
-Factor null_by_column(Eigen::MatrixXcd& matrix, Index row, Index mode) {
+Factor null_upper_by_column(Eigen::MatrixXcd& matrix, Index row, Index mode) {
   const Amplitude upper = matrix(row, mode);
   const Amplitude lower = matrix(row, mode + 1);
   Factor factor{.mode = mode, .theta_rad = internal_phase_rad(lower, upper), .phi_rad = 0};
   if (!routes_only(factor.theta_rad)) {
     factor.phi_rad = wrap_rad(std::arg(-upper * std::conj(lower)));
   }
-  const Eigen::Matrix2cd t = factor_matrix(factor);
-  const Eigen::VectorXcd first = matrix.col(mode);
-  const Eigen::VectorXcd second = matrix.col(mode + 1);
-  matrix.col(mode) = first * std::conj(t(0, 0)) + second * std::conj(t(0, 1));
-  matrix.col(mode + 1) = first * std::conj(t(1, 0)) + second * std::conj(t(1, 1));
+  divide_columns(factor, matrix);
   matrix(row, mode) = 0;
+  return factor;
+}
+
+/// The same for matrix(row, mode + 1): e^{-i phi} cos(theta/2) u_m - sin(theta/2) u_{m+1} = 0.
+Factor null_lower_by_column(Eigen::MatrixXcd& matrix, Index row, Index mode) {
+  const Amplitude upper = matrix(row, mode);
+  const Amplitude lower = matrix(row, mode + 1);
+  Factor factor{.mode = mode, .theta_rad = internal_phase_rad(upper, lower), .phi_rad = 0};
+  if (!routes_only(factor.theta_rad)) {
+    factor.phi_rad = wrap_rad(std::arg(upper * std::conj(lower)));
+  }
+  divide_columns(factor, matrix);
+  matrix(row, mode + 1) = 0;
   return factor;
 }
 
@@ -111,57 +134,100 @@ Factor move_through_diagonal(const Factor& factor, Eigen::VectorXcd& diagonal) {
   return moved;
 }
 
-/// Nulls the lower triangle along diagonals, alternately from the right and from the left, and
-/// returns the factors in propagation order; `matrix` is left diagonal.
-std::vector<Factor> eliminate(Eigen::MatrixXcd& matrix, Eigen::VectorXcd& diagonal) {
+/// A diagonal matrix and the MZIs before it, in propagation order.
+struct Factors {
+  std::vector<Factor> mzis;
+  Eigen::VectorXcd diagonal;
+};
+
+/// Nulls the lower triangle along diagonals, alternately from the right and from the left.
+Factors eliminate_clements(Eigen::MatrixXcd matrix) {
   const Index modes = matrix.rows();
   std::vector<Factor> right;
   std::vector<Factor> left;
   for (Index diagonal_index = 0; diagonal_index + 1 < modes; ++diagonal_index) {
     for (Index step = 0; step <= diagonal_index; ++step) {
       if (diagonal_index % 2 == 0) {
-        right.push_back(null_by_column(matrix, modes - 1 - step, diagonal_index - step));
+        right.push_back(null_upper_by_column(matrix, modes - 1 - step, diagonal_index - step));
       } else {
         const Index row = modes - 1 - diagonal_index + step;
         left.push_back(null_by_row(matrix, row - 1, step));
       }
     }
   }
-  diagonal = matrix.diagonal();
-  std::vector<Factor> ordered = std::move(right);
+  Factors factors{.mzis = std::move(right), .diagonal = matrix.diagonal()};
   for (auto factor = left.rbegin(); factor != left.rend(); ++factor) {
-    ordered.push_back(move_through_diagonal(*factor, diagonal));
+    factors.mzis.push_back(move_through_diagonal(*factor, factors.diagonal));
   }
-  return ordered;
+  return factors;
 }
 
-/// Puts each factor into the first free column whose parity fits its mode.
-MeshProgram schedule(const std::vector<Factor>& factors, const Eigen::VectorXcd& diagonal) {
-  const int modes = static_cast<int>(diagonal.size());
+/// Nulls the upper triangle row by row, each from its end.
+Factors eliminate_reck(Eigen::MatrixXcd matrix) {
+  const Index modes = matrix.rows();
+  Factors factors;
+  for (Index row = 0; row + 1 < modes; ++row) {
+    for (Index mode = modes - 2; mode >= row; --mode) {
+      factors.mzis.push_back(null_lower_by_column(matrix, row, mode));
+    }
+  }
+  factors.diagonal = matrix.diagonal();
+  return factors;
+}
+
+/// Flat index of the MZI on (mode, mode + 1) of a column.
+std::size_t flat_index(const Topology& topology, const std::vector<std::size_t>& column_start,
+                       std::size_t column, Index mode) {
+  const Index offset = mode - topology.columns.at(column).first_mode;
+  return column_start.at(column) + static_cast<std::size_t>(offset / 2);
+}
+
+std::vector<std::size_t> column_starts(const Topology& topology) {
+  std::vector<std::size_t> starts;
+  std::size_t start = 0;
+  for (const MeshColumn& column : topology.columns) {
+    starts.push_back(start);
+    start += static_cast<std::size_t>(column.mzi_count);
+  }
+  return starts;
+}
+
+/// The parity of the modes on which a column of the mesh has its MZIs.
+bool fits_column(const Topology& topology, std::size_t column, Index mode) {
+  const MeshColumn& place = topology.columns.at(column);
+  const Index offset = mode - place.first_mode;
+  return offset >= 0 && offset % 2 == 0 && offset / 2 < place.mzi_count;
+}
+
+/// Puts each factor into the first free column that has an MZI on its modes.
+MeshProgram schedule(const Factors& factors, Topology topology) {
   MeshProgram program{
-      .topology = clements_topology(modes), .theta_rad = {}, .phi_rad = {}, .output_phase_rad = {}};
+      .topology = std::move(topology), .theta_rad = {}, .phi_rad = {}, .output_phase_rad = {}};
   program.theta_rad.resize(program.topology.mzi_count());
   program.phi_rad.resize(program.topology.mzi_count());
-  std::vector<std::size_t> column_start;
-  std::size_t offset = 0;
-  for (const MeshColumn& column : program.topology.columns) {
-    column_start.push_back(offset);
-    offset += static_cast<std::size_t>(column.mzi_count);
-  }
-  std::vector<Index> ready(static_cast<std::size_t>(modes), 0);
-  for (const Factor& factor : factors) {
+  const std::vector<std::size_t> starts = column_starts(program.topology);
+  std::vector<std::size_t> ready(static_cast<std::size_t>(program.topology.modes), 0);
+  for (const Factor& factor : factors.mzis) {
     const auto mode = static_cast<std::size_t>(factor.mode);
-    Index column = std::max(ready[mode], ready[mode + 1]);
-    if (column % 2 != factor.mode % 2) ++column;
+    std::size_t column = std::max(ready[mode], ready[mode + 1]);
+    while (!fits_column(program.topology, column, factor.mode)) ++column;
     ready[mode] = ready[mode + 1] = column + 1;
-    const std::size_t slot = column_start.at(static_cast<std::size_t>(column)) + mode / 2;
+    const std::size_t slot = flat_index(program.topology, starts, column, factor.mode);
     program.theta_rad[slot] = factor.theta_rad;
     program.phi_rad[slot] = factor.phi_rad;
   }
-  for (const Amplitude& entry : diagonal) {
+  for (const Amplitude& entry : factors.diagonal) {
     program.output_phase_rad.push_back(wrap_rad(std::arg(entry)));
   }
   return program;
+}
+
+void require_square_and_finite(const Eigen::MatrixXcd& matrix) {
+  if (matrix.rows() != matrix.cols() || matrix.rows() < 1) {
+    throw DataError(fmt::format("matrix of shape {} x {} (a mesh needs a square one)",
+                                matrix.rows(), matrix.cols()));
+  }
+  if (!matrix.allFinite()) throw DataError("matrix has an element that is NaN or infinite");
 }
 
 }  // namespace
@@ -173,24 +239,34 @@ double unitarity_residual(const Eigen::MatrixXcd& matrix) {
          std::sqrt(static_cast<double>(columns));
 }
 
-MeshProgram decompose_clements(const Eigen::MatrixXcd& unitary, double unitarity_tolerance) {
-  if (unitary.rows() != unitary.cols() || unitary.rows() < 1) {
-    throw DataError(fmt::format("matrix of shape {} x {} (a mesh needs a square one)",
-                                unitary.rows(), unitary.cols()));
+Eigen::MatrixXcd nearest_unitary(const Eigen::MatrixXcd& matrix) {
+  require_square_and_finite(matrix);
+  const Eigen::BDCSVD<Eigen::MatrixXcd> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const double largest = svd.singularValues()(0);
+  const double smallest = svd.singularValues()(matrix.rows() - 1);
+  constexpr double rank_tolerance = 1e-12;
+  if (!(smallest > rank_tolerance * largest)) {
+    throw DataError(
+        fmt::format("matrix has no single nearest unitary (singular values from {:.3g} to {:.3g}); "
+                    "give one of full rank",
+                    smallest, largest));
   }
-  if (!unitary.allFinite()) throw DataError("matrix has an element that is NaN or infinite");
+  return svd.matrixU() * svd.matrixV().adjoint();
+}
+
+MeshProgram decompose(const Eigen::MatrixXcd& unitary, Topology::Kind topology,
+                      double unitarity_tolerance) {
+  require_square_and_finite(unitary);
   const double residual = unitarity_residual(unitary);
   if (residual > unitarity_tolerance) {
     throw DataError(
         fmt::format("matrix is not unitary: ||U^H U - I||_F / sqrt(N) = {:.3g} (limit {:.3g}); "
-                    "pass the nearest "
-                    "unitary or raise --unitarity-tol",
+                    "take the nearest unitary (--nearest) or raise --unitarity-tol",
                     residual, unitarity_tolerance));
   }
-  Eigen::MatrixXcd work = unitary;
-  Eigen::VectorXcd diagonal;
-  const std::vector<Factor> factors = eliminate(work, diagonal);
-  return schedule(factors, diagonal);
+  const Factors factors =
+      topology == Topology::Kind::reck ? eliminate_reck(unitary) : eliminate_clements(unitary);
+  return schedule(factors, standard_topology(topology, static_cast<int>(unitary.rows())));
 }
 
 }  // namespace optinc

@@ -92,7 +92,7 @@ std::string text_entry(const Json& document, const char* key, const std::string&
 
 /// The topology that the `kind` of a cross-check case implies.
 std::string topology_of_kind(const std::string& kind, const std::string& name) {
-  if (kind.rfind("reck", 0) == 0) return "columns";
+  if (kind.rfind("reck", 0) == 0) return "reck";
   for (const char* start : {"clements", "errcorr", "simphox_rect"}) {
     if (kind.rfind(start, 0) == 0) return "clements";
   }
@@ -101,7 +101,8 @@ std::string topology_of_kind(const std::string& kind, const std::string& name) {
 
 std::string topology_name(const Json& document, const std::string& name) {
   if (document.contains("topology")) return text_entry(document, "topology", name);
-  if (!document.contains("kind")) fail(name, "topology is missing (known: clements, columns)");
+  if (!document.contains("kind"))
+    fail(name, "topology is missing (known: clements, reck, columns)");
   return topology_of_kind(text_entry(document, "kind", name), name);
 }
 
@@ -114,19 +115,16 @@ Topology read_topology(const Json& document, const std::string& name) {
   }
   const std::string topology = topology_name(document, name);
   const bool has_columns = document.contains("shifts") || document.contains("lens");
+  // A cross-check case names a Reck mesh and lists its columns too.
   if (topology == "columns" || (topology == "reck" && has_columns)) {
-    return column_topology(modes, read_columns(document, name));
+    const Topology columns = column_topology(modes, read_columns(document, name));
+    const Topology reck = reck_topology(modes);
+    return columns.columns == reck.columns && topology == "reck" ? reck : columns;
   }
-  if (topology == "clements") {
-    if (has_columns) fail(name, "shifts and lens belong to topology \"columns\"");
-    return clements_topology(modes);
-  }
-  if (topology == "reck") {
-    fail(name,
-         "topology \"reck\" without shifts and lens is part of the design and not built yet; give "
-         "its columns");
-  }
-  fail(name, fmt::format("topology = \"{}\" (known: clements, columns)", topology));
+  if (has_columns) fail(name, "shifts and lens belong to topology \"columns\"");
+  if (topology == "clements") return clements_topology(modes);
+  if (topology == "reck") return reck_topology(modes);
+  fail(name, fmt::format("topology = \"{}\" (known: clements, reck, columns)", topology));
 }
 
 /// Keys that hold errors of a mesh.
@@ -248,6 +246,8 @@ nlohmann::ordered_json program_document(const MeshProgram& program) {
   document["N"] = program.topology.modes;
   if (program.topology.kind == Topology::Kind::clements) {
     document["topology"] = "clements";
+  } else if (program.topology.kind == Topology::Kind::reck) {
+    document["topology"] = "reck";
   } else {
     document["topology"] = "columns";
     for (const MeshColumn& column : program.topology.columns) {

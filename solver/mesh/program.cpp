@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/mesh/program.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +29,30 @@ Topology clements_topology(int modes) {
   return topology;
 }
 
+Topology reck_topology(int modes) {
+  if (modes < 1) {
+    throw ConfigError(fmt::format("mesh with {} modes (must be at least 1)", modes));
+  }
+  Topology topology{.kind = Topology::Kind::reck, .modes = modes, .columns = {}};
+  for (int column = 0; column < 2 * modes - 3; ++column) {
+    const int depth = std::min(column, 2 * modes - 4 - column);
+    topology.columns.push_back({modes - 2 - depth, depth / 2 + 1});
+  }
+  return topology;
+}
+
+Topology standard_topology(Topology::Kind kind, int modes) {
+  switch (kind) {
+    case Topology::Kind::clements:
+      return clements_topology(modes);
+    case Topology::Kind::reck:
+      return reck_topology(modes);
+    case Topology::Kind::columns:
+      break;
+  }
+  throw ConfigError("a list of columns has no size of its own; name clements or reck");
+}
+
 Topology column_topology(int modes, std::vector<MeshColumn> columns) {
   if (modes < 1) throw DataError(fmt::format("mesh with {} modes (must be at least 1)", modes));
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -52,29 +77,6 @@ MeshState ideal_state(const MeshProgram& program) {
     state.mzis[i].theta_rad = program.theta_rad[i];
     state.mzis[i].phi_rad = program.phi_rad[i];
   }
-  return state;
-}
-
-void add_static_errors(const StaticImperfections& imperfections, std::uint64_t seed,
-                       std::uint32_t chip, std::uint16_t mesh_id, MeshState& state) {
-  if (imperfections.none()) return;
-  StreamAddress address{.seed = seed, .chip = chip, .mesh_id = mesh_id, .draw = DrawId::static_mzi};
-  for (std::size_t i = 0; i < state.mzis.size(); ++i) {
-    address.element = static_cast<std::uint32_t>(i);
-    apply_static_errors(imperfections, unit_normals(random_words(address)), state.mzis[i]);
-  }
-  address.draw = DrawId::static_output_screen;
-  for (std::size_t mode = 0; mode < state.output_phase_rad.size(); ++mode) {
-    address.element = static_cast<std::uint32_t>(mode);
-    state.output_phase_rad[mode] +=
-        output_screen_error_rad(imperfections, unit_normals(random_words(address)));
-  }
-}
-
-MeshState perturbed_state(const MeshProgram& program, const StaticImperfections& imperfections,
-                          std::uint64_t seed, std::uint32_t chip, std::uint16_t mesh_id) {
-  MeshState state = ideal_state(program);
-  add_static_errors(imperfections, seed, chip, mesh_id, state);
   return state;
 }
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "devices/mzi.hpp"
-#include "noise/static_errors.hpp"
 
 namespace optinc {
 
@@ -21,7 +19,7 @@ struct MeshColumn {
 /// Where the MZIs of a mesh sit. Flat MZI order: column by column in propagation order, each from
 /// the top.
 struct Topology {
-  enum class Kind { clements, columns };
+  enum class Kind { clements, reck, columns };
   Kind kind{};
   int modes{};
   std::vector<MeshColumn> columns;
@@ -33,6 +31,14 @@ struct Topology {
 /// Rectangular mesh (Clements et al., arXiv 1603.08788): 0, 1, N columns for N = 1, 2, >= 3;
 /// column c starts at mode c mod 2. Throws ConfigError for modes < 1.
 Topology clements_topology(int modes);
+
+/// Triangular mesh (Reck et al., PRL 73, 58): 0 columns for N = 1, else 2N - 3; column c starts at
+/// mode N - 2 - k with floor(k / 2) + 1 MZIs, k = min(c, 2N - 4 - c). Throws ConfigError for
+/// modes < 1.
+Topology reck_topology(int modes);
+
+/// The arrangement that decomposition can program. Throws ConfigError for Kind::columns.
+Topology standard_topology(Topology::Kind kind, int modes);
 
 /// Any column list. Throws DataError when a column leaves the mesh.
 Topology column_topology(int modes, std::vector<MeshColumn> columns);
@@ -50,18 +56,36 @@ struct MeshState {
   Topology topology;
   std::vector<MziState<double>> mzis;    ///< flat order
   std::vector<double> output_phase_rad;  ///< per mode, errors included
+  /// Per column, of modes that pass it without an MZI.
+  double pass_amplitude_transmission = 1;
+  /// Common to all paths: waveguides and facets.
+  double common_amplitude_transmission = 1;
+  /// Angle of the coupler that every adjacent pair not joined by an MZI passes after each column.
+  double optical_crosstalk_angle_rad = 0;
 };
 
 /// The mesh without errors.
 MeshState ideal_state(const MeshProgram& program);
 
-/// Adds the static errors drawn for (seed, chip, mesh_id) to a mesh that may carry others already.
-void add_static_errors(const StaticImperfections& imperfections, std::uint64_t seed,
-                       std::uint32_t chip, std::uint16_t mesh_id, MeshState& state);
+/// Calls `visit(upper_mode)` for every adjacent pair of modes that no MZI of the column joins, from
+/// the top.
+template <class Visitor>
+void for_each_unjoined_pair(const MeshColumn& column, int modes, Visitor&& visit) {
+  for (int mode = 0; mode + 1 < modes; ++mode) {
+    const int offset = mode - column.first_mode;
+    const bool joined = offset >= 0 && offset % 2 == 0 && offset / 2 < column.mzi_count;
+    if (!joined) visit(mode);
+  }
+}
 
-/// The mesh of one chip: programmed phases plus the static errors drawn for (seed, chip, mesh_id).
-/// With all imperfections off the result equals `ideal_state` bit for bit.
-MeshState perturbed_state(const MeshProgram& program, const StaticImperfections& imperfections,
-                          std::uint64_t seed, std::uint32_t chip, std::uint16_t mesh_id);
+/// Calls `visit(mode)` for every mode that passes the column without an MZI, from the top.
+template <class Visitor>
+void for_each_passing_mode(const MeshColumn& column, int modes, Visitor&& visit) {
+  for (int mode = 0; mode < modes; ++mode) {
+    const bool in_mzi =
+        mode >= column.first_mode && mode < column.first_mode + 2 * column.mzi_count;
+    if (!in_mzi) visit(mode);
+  }
+}
 
 }  // namespace optinc

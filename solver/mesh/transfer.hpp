@@ -12,9 +12,6 @@ namespace optinc {
 /// Amplitudes of a unitary at or below this are rounding residue and count as zero.
 inline constexpr double amplitude_residue = 16 * std::numeric_limits<double>::epsilon();
 
-/// The same angle in [0, 2 pi).
-double wrap_rad(double angle_rad);
-
 /// A two-mode transfer as a matrix, element [out][in], mode 0 the upper one.
 Eigen::Matrix2cd to_matrix(const Transfer2x2<double>& transfer);
 

@@ -8,6 +8,7 @@
 #include "solver/error.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/gradient/trace.hpp"
+#include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
 #include "solver/onn/network_file.hpp"
 
@@ -16,21 +17,26 @@ namespace optinc {
 namespace {
 
 constexpr std::size_t small_entries = 64;
+constexpr std::size_t point_entries = 8;
 constexpr std::size_t large_entries = 4;  // a workload holds the code table of a whole trace
 
-/// The enumerator that a choice key names; the schema has checked the name.
-template <class Enum>
-Enum choice(const ResolvedConfig& config, const std::string& path) {
-  const std::optional<Enum> value = parse_enum<Enum>(config.text(path));
-  if (!value) throw ConfigError(fmt::format("{} = \"{}\"", path, config.text(path)));
-  return *value;
+MappingOptions mapping_of(const ResolvedConfig& config) {
+  MappingOptions mapping{.mapping = choice<Mapping>(config, "network.mapping"),
+                         .segment = 0,
+                         .mesh = choice<Topology::Kind>(config, "network.mesh"),
+                         .gain = choice<LayerGain>(config, "network.layer_gain")};
+  if (config.has("network.segment")) {
+    mapping.segment = static_cast<int>(config.integer("network.segment"));
+  }
+  return mapping;
 }
 
-StaticImperfections imperfections_of(const ResolvedConfig& config) {
-  return {.phase_fabrication_sigma_rad = config.real("imperfections.phase.fabrication_sigma_rad"),
-          .phase_on_output_screen = config.boolean("imperfections.phase.on_output_screen"),
-          .coupler_sigma_rad = config.real("imperfections.coupler.sigma_rad"),
-          .coupler_mean_rad = config.real("imperfections.coupler.mean_rad")};
+Ablation ablation_of(const ResolvedConfig& config) {
+  Ablation ablation{.layer = std::nullopt,
+                    .meshes = choice<Ablation::Meshes>(config, "ablation.meshes")};
+  const std::int64_t layer = config.integer("ablation.layer");
+  if (layer >= 0) ablation.layer = static_cast<std::size_t>(layer);
+  return ablation;
 }
 
 AnalyticOptions analytic_of(const ResolvedConfig& config) {
@@ -58,7 +64,8 @@ ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend)
       servers_(small_entries),
       networks_(small_entries),
       workloads_(large_entries),
-      optics_(small_entries) {}
+      ideal_optics_(small_entries),
+      optics_(point_entries) {}
 
 PointTask ChipRunner::task(std::size_t point) {
   const ResolvedConfig config = sweep_.point(point);
@@ -71,10 +78,13 @@ PointTask ChipRunner::task(std::size_t point) {
     task.analytic = analytic_of(config);
   }
   task.format = format(config, task);
-  task.gain = choice<LayerGain>(config, "network.layer_gain");
+  task.point = point;
+  task.mapping = mapping_of(config);
+  task.ablation = ablation_of(config);
   task.calibration = choice<Calibration>(config, "receiver.calibration");
-  task.imperfections = imperfections_of(config);
-  network(task);
+  task.imperfections = imperfections_of(config, sweep_);
+  validate(task.mapping);
+  validate(task.ablation, network(task)->layers.size(), task.mapping.mapping);
   return task;
 }
 
@@ -132,12 +142,24 @@ std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask
   });
 }
 
-std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& task) {
-  const std::string key = fmt::format("{} {}", enum_name(task.gain), network_key(task));
-  return optics_.get(key, [&] {
-    Optics optics{.network = map_svd(*network(task), task.gain), .ideal = {}};
-    optics.ideal = compose_ideal(optics.network, backend_);
+std::shared_ptr<const ChipRunner::IdealOptics> ChipRunner::ideal_optics(const PointTask& task) {
+  const MappingOptions& mapping = task.mapping;
+  const std::string key =
+      fmt::format("{} {} {} {} {}", enum_name(mapping.mapping), mapping.segment,
+                  enum_name(mapping.mesh), enum_name(mapping.gain), network_key(task));
+  return ideal_optics_.get(key, [&] {
+    IdealOptics optics{.network = map_network(*network(task), mapping), .meshes = {}};
+    optics.meshes = compose_ideal(optics.network, backend_);
     return optics;
+  });
+}
+
+std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& task) {
+  return optics_.get(fmt::format("{}", task.point), [&] {
+    const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
+    return Optics{.ideal = ideal,
+                  .network = NetworkOptics(ideal->network, ideal->meshes, backend_,
+                                           task.imperfections, task.ablation)};
   });
 }
 
@@ -145,9 +167,7 @@ std::size_t ChipRunner::codes(const PointTask& task) { return workload(task)->ta
 
 ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
   const std::shared_ptr<const Workload> work = workload(task);
-  const std::shared_ptr<const Optics> ideal = optics(task);
-  const ChipOptics chip_optics =
-      build_chip(ideal->network, ideal->ideal, backend_, task.imperfections, seed, chip);
+  const ChipOptics chip_optics = optics(task)->network.chip(seed, chip);
   const std::vector<std::int64_t> decoded =
       decoded_values(chip_optics, backend_, task.calibration, work->inputs, work->targets);
   return {.gradient = gradient_metrics(task.format, work->table, decoded),

@@ -14,17 +14,20 @@
 #include "solver/montecarlo/chip_result.hpp"
 #include "solver/montecarlo/shared_cache.hpp"
 #include "solver/onn/analytic.hpp"
+#include "solver/optinc/chip.hpp"
 
 namespace optinc {
 
 /// What one sweep point computes: its configuration, typed and checked.
 struct PointTask {
+  std::size_t point{};
   std::filesystem::path trace;
   std::uint64_t block{};
   CodeFormat format;
   std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
   AnalyticOptions analytic;
-  LayerGain gain{};
+  MappingOptions mapping;
+  Ablation ablation;
   Calibration calibration{};
   StaticImperfections imperfections;
 };
@@ -54,12 +57,19 @@ class ChipRunner {
     std::vector<std::int64_t> targets;
   };
 
-  struct Optics {
+  struct IdealOptics {
     MappedNetwork network;
-    IdealMeshes ideal;
+    std::vector<Eigen::MatrixXcd> meshes;
+  };
+
+  /// The optics of one point; keeps what it refers to.
+  struct Optics {
+    std::shared_ptr<const IdealOptics> ideal;
+    NetworkOptics network;
   };
 
   std::shared_ptr<const Workload> workload(const PointTask& task);
+  std::shared_ptr<const IdealOptics> ideal_optics(const PointTask& task);
   std::shared_ptr<const Optics> optics(const PointTask& task);
   std::shared_ptr<const Network> network(const PointTask& task);
   int servers(const std::filesystem::path& trace);
@@ -71,6 +81,7 @@ class ChipRunner {
   SharedCache<int> servers_;
   SharedCache<Network> networks_;
   SharedCache<Workload> workloads_;
+  SharedCache<IdealOptics> ideal_optics_;
   SharedCache<Optics> optics_;
 };
 

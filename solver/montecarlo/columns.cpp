@@ -2,6 +2,7 @@
 #include "solver/montecarlo/columns.hpp"
 
 #include <cstddef>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -18,7 +19,8 @@ MetricColumn gradient_column(const char* name, const char* unit, const char* mea
 }
 
 MetricColumn mesh_column(const char* name, const char* meaning, double MeshQuality::*member) {
-  return {{name, "", meaning},
+  const bool in_db = std::string_view(name).ends_with("_db");
+  return {{name, in_db ? "dB" : "", meaning},
           [member](const ChipResult& result) { return result.meshes.*member; }};
 }
 
@@ -70,6 +72,9 @@ std::vector<MetricColumn> make_metric_table() {
   table.push_back(mesh_column("fidelity_normalised",
                               "|Tr(U^H U')|^2 / (N Tr(U'^H U')), blind to uniform loss",
                               &M::fidelity_normalised));
+  table.push_back(mesh_column("insertion_loss_db",
+                              "-10 log10 of the mean power that the meshes transmit",
+                              &M::insertion_loss_db));
   return table;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/onn/mapping.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <limits>
 
@@ -14,53 +15,216 @@ namespace optinc {
 
 namespace {
 
-MeshProgram program_orthogonal(const Eigen::MatrixXd& orthogonal) {
-  return decompose_clements(orthogonal.cast<std::complex<double>>());
+using Svd = Eigen::JacobiSVD<Eigen::MatrixXd>;
+
+Svd full_svd(const Eigen::MatrixXd& matrix) {
+  return Svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
 }
 
-MappedLayer map_layer(const NetworkLayer& layer, LayerGain gain) {
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(layer.weight,
-                                              Eigen::ComputeFullU | Eigen::ComputeFullV);
-  const double largest = svd.singularValues().maxCoeff();
-  MappedLayer mapped{.input_mesh = program_orthogonal(svd.matrixV().transpose()),
-                     .input_mesh_id = 0,
-                     .attenuation = svd.singularValues(),
-                     .output_mesh = program_orthogonal(svd.matrixU()),
-                     .output_mesh_id = 0,
-                     .gain = 1,
-                     .bias = layer.bias,
-                     .activation = layer.activation,
-                     .clip = layer.clip};
-  if (largest > 0) mapped.attenuation /= largest;
-  if (gain == LayerGain::nominal && largest > 0) mapped.gain = largest;
-  return mapped;
+/// Orthogonal factor of the polar decomposition.
+Eigen::MatrixXd polar_orthogonal(const Eigen::MatrixXd& matrix) {
+  const Svd svd = full_svd(matrix);
+  return svd.matrixU() * svd.matrixV().transpose();
 }
+
+/// Numbers the meshes of a network and programs them.
+class Mapper {
+ public:
+  explicit Mapper(const MappingOptions& options) : options_(options) {}
+
+  MappedLayer layer(const NetworkLayer& source) {
+    MappedLayer mapped{.outputs = source.weight.rows(),
+                       .inputs = source.weight.cols(),
+                       .blocks = {},
+                       .gain = 1,
+                       .bias = source.bias,
+                       .activation = source.activation,
+                       .clip = source.clip};
+    const double scale = add_blocks(source.weight, mapped);
+    if (options_.gain == LayerGain::nominal && scale > 0) mapped.gain = scale;
+    return mapped;
+  }
+
+ private:
+  /// Returns the scale of the layer: what its passive optics are divided by.
+  double add_blocks(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
+    switch (options_.mapping) {
+      case Mapping::svd:
+        return add_svd(weight, mapped);
+      case Mapping::segmented:
+        return add_segmented(weight, mapped);
+      case Mapping::real_part:
+        return add_real_part(weight, mapped);
+    }
+    return 1;
+  }
+
+  double add_svd(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
+    const Svd svd = full_svd(weight);
+    const double largest = svd.singularValues().maxCoeff();
+    MappedBlock block = place(0, 0, weight.rows(), weight.cols());
+    block.input_mesh = program(svd.matrixV().transpose().cast<std::complex<double>>());
+    block.output_mesh = program(svd.matrixU().cast<std::complex<double>>());
+    block.attenuation = svd.singularValues();
+    if (largest > 0) block.attenuation /= largest;
+    mapped.blocks.push_back(std::move(block));
+    return largest;
+  }
+
+  double add_segmented(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
+    double largest = 0;
+    for_each_block(weight, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+      const DiagonalOrthogonal factors = nearest_diagonal_orthogonal(padded);
+      block.input_mesh = program(factors.orthogonal.cast<std::complex<double>>());
+      block.attenuation = factors.sigma;
+      largest = std::max(largest, factors.sigma.maxCoeff());
+      mapped.blocks.push_back(std::move(block));
+    });
+    if (largest > 0) {
+      for (MappedBlock& block : mapped.blocks) block.attenuation /= largest;
+    }
+    return largest;
+  }
+
+  double add_real_part(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
+    double largest = 0;
+    for_each_block(weight, [&](const MappedBlock&, const Eigen::MatrixXd& padded) {
+      largest = std::max(largest, Svd(padded).singularValues().maxCoeff());
+    });
+    const double scale = largest > 0 ? largest : 1;
+    for_each_block(weight, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+      block.input_mesh = program(unitary_with_real_part(padded / scale));
+      block.attenuation = Eigen::VectorXd::Ones(padded.rows());
+      block.has_attenuators = false;
+      mapped.blocks.push_back(std::move(block));
+    });
+    return scale;
+  }
+
+  Eigen::Index segment(const Eigen::MatrixXd& weight) const {
+    return options_.segment > 0 ? options_.segment : std::min(weight.rows(), weight.cols());
+  }
+
+  /// Calls `visit(place, padded block)` by block row, then block column.
+  template <class Visitor>
+  void for_each_block(const Eigen::MatrixXd& weight, Visitor&& visit) const {
+    const Eigen::Index size = segment(weight);
+    for (Eigen::Index row = 0; row < weight.rows(); row += size) {
+      for (Eigen::Index column = 0; column < weight.cols(); column += size) {
+        const Eigen::Index rows = std::min(size, weight.rows() - row);
+        const Eigen::Index columns = std::min(size, weight.cols() - column);
+        Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(size, size);
+        padded.topLeftCorner(rows, columns) = weight.block(row, column, rows, columns);
+        visit(place(row, column, rows, columns), padded);
+      }
+    }
+  }
+
+  static MappedBlock place(Eigen::Index row, Eigen::Index column, Eigen::Index rows,
+                           Eigen::Index columns) {
+    MappedBlock block;
+    block.first_row = row;
+    block.first_column = column;
+    block.rows = rows;
+    block.columns = columns;
+    return block;
+  }
+
+  MappedMesh program(const Eigen::MatrixXcd& unitary) {
+    if (next_id_ > std::numeric_limits<std::uint16_t>::max()) {
+      throw ConfigError(
+          "network needs more than 65536 meshes (mesh ids are 16 bits); choose a "
+          "larger network.segment");
+    }
+    return {.program = decompose(unitary, options_.mesh),
+            .id = static_cast<std::uint16_t>(next_id_++)};
+  }
+
+  MappingOptions options_;
+  std::uint32_t next_id_ = 0;
+};
 
 }  // namespace
+
+std::int64_t MappedBlock::mzi_count() const {
+  auto total = static_cast<std::int64_t>(input_mesh.program.topology.mzi_count());
+  if (output_mesh) total += static_cast<std::int64_t>(output_mesh->program.topology.mzi_count());
+  return has_attenuators ? total + attenuation.size() : total;
+}
+
+std::int64_t MappedBlock::depth() const {
+  std::size_t total = input_mesh.program.topology.columns.size();
+  if (output_mesh) total += output_mesh->program.topology.columns.size();
+  return static_cast<std::int64_t>(has_attenuators ? total + 1 : total);
+}
 
 std::int64_t MappedNetwork::mzi_count() const {
   std::int64_t total = 0;
   for (const MappedLayer& layer : layers) {
-    total += static_cast<std::int64_t>(layer.input_mesh.topology.mzi_count() +
-                                       layer.output_mesh.topology.mzi_count()) +
-             layer.attenuation.size();
+    for (const MappedBlock& block : layer.blocks) total += block.mzi_count();
   }
   return total;
 }
 
-MappedNetwork map_svd(const Network& network, LayerGain gain) {
-  if (network.layers.size() > std::numeric_limits<std::uint16_t>::max() / 2) {
+std::size_t MappedNetwork::mesh_count() const {
+  std::size_t total = 0;
+  for (const MappedLayer& layer : layers) {
+    for (const MappedBlock& block : layer.blocks) total += block.mesh_count();
+  }
+  return total;
+}
+
+void validate(const MappingOptions& options) {
+  if (options.segment < 0 || (options.segment > 0 && options.mapping == Mapping::svd)) {
     throw ConfigError(
-        fmt::format("network of {} layers (mesh ids are 16 bits)", network.layers.size()));
+        "network.segment goes with network.mapping = \"segmented\" or \"real_part\" and must be "
+        "positive; leave it out");
   }
-  MappedNetwork mapped{.format = network.format, .layers = {}};
-  std::uint16_t mesh_id = 0;
-  for (const NetworkLayer& layer : network.layers) {
-    mapped.layers.push_back(map_layer(layer, gain));
-    mapped.layers.back().input_mesh_id = mesh_id++;
-    mapped.layers.back().output_mesh_id = mesh_id++;
-  }
+}
+
+MappedNetwork map_network(const Network& network, const MappingOptions& options) {
+  validate(options);
+  MappedNetwork mapped{.format = network.format, .options = options, .layers = {}};
+  Mapper mapper(options);
+  for (const NetworkLayer& layer : network.layers) mapped.layers.push_back(mapper.layer(layer));
   return mapped;
+}
+
+DiagonalOrthogonal nearest_diagonal_orthogonal(const Eigen::MatrixXd& square) {
+  constexpr int most_rounds = 1000;
+  constexpr double stalled = 1e-13;
+  const Eigen::Index size = square.rows();
+  DiagonalOrthogonal best{.sigma = Eigen::VectorXd::Ones(size),
+                          .orthogonal = Eigen::MatrixXd::Identity(size, size)};
+  if (square.isZero(0)) {
+    best.sigma.setZero();
+    return best;
+  }
+  double captured = 0;
+  for (int round = 0; round < most_rounds; ++round) {
+    best.orthogonal = polar_orthogonal(best.sigma.asDiagonal() * square);
+    best.sigma = (square * best.orthogonal.transpose()).diagonal();
+    // ||W - Sigma U||^2 = ||W||^2 - ||Sigma||^2 at the best Sigma.
+    const double now_captured = best.sigma.squaredNorm();
+    if (now_captured - captured <= stalled * now_captured) break;
+    captured = now_captured;
+  }
+  for (Eigen::Index row = 0; row < size; ++row) {
+    if (best.sigma(row) >= 0) continue;
+    best.sigma(row) = -best.sigma(row);
+    best.orthogonal.row(row) *= -1;
+  }
+  return best;
+}
+
+Eigen::MatrixXcd unitary_with_real_part(const Eigen::MatrixXd& contraction) {
+  const Svd svd = full_svd(contraction);
+  const Eigen::ArrayXd cosine = svd.singularValues().array().min(1.0);
+  const Eigen::ArrayXd sine = (1 - cosine.square()).sqrt();
+  Eigen::VectorXcd phase(cosine.size());
+  phase.real() = cosine;
+  phase.imag() = sine;
+  return svd.matrixU() * phase.asDiagonal() * svd.matrixV().transpose();
 }
 
 }  // namespace optinc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -12,32 +13,99 @@
 namespace optinc {
 
 enum class LayerGain {
-  nominal,  ///< G restores max|Sigma| (and, once modelled, the nominal loss)
+  nominal,  ///< G restores the scale of the weights and the mean losses of the layer
   none,     ///< G = 1: what the passive optics alone deliver
 };
 
-/// A layer as hardware: y = f(Re(G U diag(attenuation) V^H x) + bias), U and V^H meshes.
+/// How a weight matrix becomes meshes.
+enum class Mapping {
+  svd,        ///< W = U Sigma V^H, two meshes and attenuators
+  segmented,  ///< square blocks W_s ~ Sigma_a U_a, U_a real orthogonal: one mesh and attenuators
+  real_part,  ///< square blocks W_s / c = Re U: one mesh, no attenuators
+};
+
+struct MappingOptions {
+  Mapping mapping = Mapping::svd;
+  int segment = 0;  ///< block size of segmented and real_part; 0: min(out, in)
+  Topology::Kind mesh = Topology::Kind::clements;
+  LayerGain gain = LayerGain::nominal;
+};
+
+/// Throws ConfigError when a segment is given for svd or is below 1.
+void validate(const MappingOptions& options);
+
+/// A mesh of a chip and the id of its random streams.
+struct MappedMesh {
+  MeshProgram program;
+  std::uint16_t id{};
+};
+
+/// One block of a layer as optics: output mesh * diag(attenuation) * input mesh, of which the upper
+/// left `rows` x `columns` part is used (the rest is padding).
+struct MappedBlock {
+  Eigen::Index first_row{};
+  Eigen::Index first_column{};
+  Eigen::Index rows{};
+  Eigen::Index columns{};
+  MappedMesh input_mesh;                  ///< V^H, or the only mesh
+  Eigen::VectorXd attenuation;            ///< amplitude transmissions behind it, at most 1
+  bool has_attenuators = true;            ///< false: all are 1 by construction
+  std::optional<MappedMesh> output_mesh;  ///< U
+
+  std::size_t mesh_count() const { return output_mesh ? 2 : 1; }
+  /// MZIs of the meshes plus one per attenuator.
+  std::int64_t mzi_count() const;
+  /// Columns of MZIs on the longest path, attenuators included.
+  std::int64_t depth() const;
+};
+
+/// A layer as hardware: y = f(Re(G W_optical x) + bias), W_optical the sum of its blocks; the
+/// outputs of blocks in one row are summed coherently, the inputs of a column are split.
 struct MappedLayer {
-  MeshProgram input_mesh;  ///< V^H, [in, in]
-  std::uint16_t input_mesh_id{};
-  Eigen::VectorXd attenuation;  ///< amplitude transmissions Sigma / max Sigma, min(in, out) of them
-  MeshProgram output_mesh;      ///< U, [out, out]
-  std::uint16_t output_mesh_id{};
-  double gain = 1;       ///< G
-  Eigen::VectorXd bias;  ///< [out]
+  Eigen::Index outputs{};
+  Eigen::Index inputs{};
+  std::vector<MappedBlock> blocks;  ///< by block row, then block column
+  double gain = 1;                  ///< G without the mean losses
+  Eigen::VectorXd bias;             ///< [out]
   Activation activation{};
   double clip = 1;
 };
 
 struct MappedNetwork {
   CodeFormat format;
+  MappingOptions options;
   std::vector<MappedLayer> layers;
 
   /// MZIs of all meshes plus one per attenuator, the count the paper uses.
   std::int64_t mzi_count() const;
+  std::size_t mesh_count() const;
+  /// Calls `visit(mesh, layer, facets, is_output)` for every mesh in the order of their ids, which
+  /// run from 0; `facets`: passages between chip and outside at this mesh.
+  template <class Visitor>
+  void for_each_mesh(Visitor&& visit) const {
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+      for (const MappedBlock& block : layers[layer].blocks) {
+        visit(block.input_mesh, layer, block.output_mesh ? 1 : 2, false);
+        if (block.output_mesh) visit(*block.output_mesh, layer, 1, true);
+      }
+    }
+  }
 };
 
-/// Maps every layer by W = U Sigma V^H onto two Clements meshes.
-MappedNetwork map_svd(const Network& network, LayerGain gain);
+/// Maps every layer. Throws ConfigError as `validate` does, and when the network needs more meshes
+/// than ids of 16 bits can name.
+MappedNetwork map_network(const Network& network, const MappingOptions& options);
+
+/// Nearest Sigma U with U real orthogonal and Sigma diagonal, not negative, in the Frobenius norm,
+/// found by alternating from Sigma = I: U = polar(Sigma W), Sigma_ii = (W U^T)_ii.
+struct DiagonalOrthogonal {
+  Eigen::VectorXd sigma;
+  Eigen::MatrixXd orthogonal;
+};
+DiagonalOrthogonal nearest_diagonal_orthogonal(const Eigen::MatrixXd& square);
+
+/// A unitary whose real part is `contraction` (square, real, singular values <= 1):
+/// P (C + i sqrt(1 - C^2)) Q^T of its singular value decomposition P C Q^T.
+Eigen::MatrixXcd unitary_with_real_part(const Eigen::MatrixXd& contraction);
 
 }  // namespace optinc

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "noise/static_errors.hpp"
 #include "solver/backend/backend.hpp"
+#include "solver/mesh/chip_mesh.hpp"
 #include "solver/onn/mapping.hpp"
 #include "solver/optinc/receiver.hpp"
 
@@ -17,6 +20,7 @@ struct MeshQuality {
   double matrix_error = 0;         ///< ||U' - U||_F / sqrt N_tot
   double fidelity = 1;             ///< |Tr(U^H U')|^2 / N_tot^2
   double fidelity_normalised = 1;  ///< |Tr(U^H U')|^2 / (N_tot Tr(U'^H U'))
+  double insertion_loss_db = 0;    ///< -10 log10(Tr(U'^H U') / N_tot)
 };
 
 /// Quality of a single mesh: `ideal` and `actual` are transfer matrices of the same shape.
@@ -28,17 +32,46 @@ struct ChipOptics {
   MeshQuality quality;
 };
 
-/// The ideal transfer matrices of a mapped network, composed once and shared by all chips.
-struct IdealMeshes {
-  std::vector<Eigen::MatrixXcd> input;   ///< V^H per layer
-  std::vector<Eigen::MatrixXcd> output;  ///< U per layer
-};
-IdealMeshes compose_ideal(const MappedNetwork& network, const Backend& backend);
+/// The ideal transfer matrices of the meshes of a mapped network by mesh id, composed once and
+/// shared by all chips.
+std::vector<Eigen::MatrixXcd> compose_ideal(const MappedNetwork& network, const Backend& backend);
 
-/// Composes chip `chip` of `seed` with its static errors.
-ChipOptics build_chip(const MappedNetwork& network, const IdealMeshes& ideal,
-                      const Backend& backend, const StaticImperfections& imperfections,
-                      std::uint64_t seed, std::uint32_t chip);
+/// Where the imperfections act, for ablations.
+struct Ablation {
+  enum class Meshes { all, input, output };
+  std::optional<std::size_t> layer = {};  ///< only this layer; none: all layers
+  Meshes meshes = Meshes::all;            ///< only V (or single) meshes, only U meshes
+};
+
+/// Throws ConfigError when the ablation names a layer or meshes that a network of that many layers,
+/// mapped that way, does not have.
+void validate(const Ablation& ablation, std::size_t layers, Mapping mapping);
+
+/// A mapped network under one set of imperfections: what all its chips share.
+class NetworkOptics {
+ public:
+  /// Composes each layer once with its mean losses where there are any, for the nominal gain.
+  /// `network`, `ideal` and `backend` must outlive this. Throws ConfigError for the ablation.
+  NetworkOptics(const MappedNetwork& network, const std::vector<Eigen::MatrixXcd>& ideal,
+                const Backend& backend, const StaticImperfections& imperfections,
+                const Ablation& ablation = {});
+
+  /// Composes chip `chip` of `seed` with its static errors.
+  ChipOptics chip(std::uint64_t seed, std::uint32_t chip) const;
+
+  /// Gain G of every layer, mean losses included where the gain is nominal.
+  const std::vector<double>& layer_gains() const { return layer_gains_; }
+
+ private:
+  void set_gains(const StaticImperfections& imperfections);
+
+  const MappedNetwork& network_;
+  const std::vector<Eigen::MatrixXcd>& ideal_;
+  const Backend& backend_;
+  bool perfect_;
+  std::vector<ChipMesh> meshes_;  ///< by mesh id
+  std::vector<double> layer_gains_;
+};
 
 /// Integers the servers decode for each code: chain, calibration, slicer, decoder.
 /// Args: inputs [K, codes]; targets Q(v) per code (calibration data).

@@ -117,9 +117,9 @@ TEST_CASE("mistakes are named with their place") {
       {"[imperfections]\ncoupler.sigma_rad = nan\n", {"c.toml:2:", "coupler.sigma_rad"}},
       {"[imperfections]\ncoupler.sigma_rad = -0.1\n", {"c.toml:2:", "-0.1"}},
       {"[imperfections]\nphase.on_output_screen = 1\n", {"c.toml:2:", "true or false"}},
-      {"[imperfections]\nloss.mzi_db = 0.3\n", {"imperfections.loss.mzi_db", "not built yet"}},
+      {"[imperfections]\nloss.crossing_db = 0.3\n", {"imperfections.loss.crossing_db", "not built yet"}},
       {"[imperfections]\npreset = \"sin\"\n", {"sin", "not built yet"}},
-      {"[network]\nmapping = \"segmented\"\n", {"segmented", "not built yet"}},
+      {"[network]\nlayer_gain = \"fitted\"\n", {"fitted", "not built yet"}},
       {"[network]\nmapping = \"sdv\"\n", {"sdv", "svd"}},
       {"[network\n", {"c.toml:1:"}},
       {"[[axis]]\npath = \"workload.bits\"\nvalues = []\n", {"workload.bits", "empty"}},
@@ -147,7 +147,7 @@ TEST_CASE("mistakes are named with their place") {
       {"[[axis]]\npath = \"workload.bits\"\nvalues = [4, 99]\n", {"c.toml:3:14", "99"}},
       {"[[axis]]\npath = \"workload.bits\"\nlinspace = [4, 8]\n", {"[first value, last value"}},
       {"[[axis]]\npath = \"workload.bits\"\nlinspace = [4, 8, 0]\n", {"count = 0"}},
-      {"[[axis]]\npath = \"imperfections.phase.dac_bits\"\nvalues = [4]\n", {"not built yet"}},
+      {"[[axis]]\npath = \"imperfections.receiver.adc_bits\"\nvalues = [4]\n", {"not built yet"}},
       {"network.file = \"n.h5\"\nworkload.bits = 8\n", {"workload.bits", "leave one out"}}};
   for (const Case& mistake : cases) {
     const std::string message = error_of(mistake.text);
@@ -160,7 +160,7 @@ TEST_CASE("mistakes are named with their place") {
 TEST_CASE("mistakes in --set are named") {
   for (const std::string text :
        {"workload.bits", "=8", "workload.bit=8", "workload.bits=x", "workload.bits=8\nother=1",
-        "workload.bits=[8]", "imperfections.loss.mzi_db=1"}) {
+        "workload.bits=[8]", "imperfections.loss.crossing_db=1"}) {
     INFO(text);
     const std::string message = error_of("", {text});
     CHECK(test::contains(message, "--set"));
@@ -291,19 +291,33 @@ TEST_CASE("task_id is the documented hash and stays what it is") {
       load_text(folder, "workload.trace = \"t.h5\"\nimperfections.coupler.sigma_rad = 0.01\n",
                 {"imperfections.coupler.mean_rad=-0.0"});
   FileHashes hashes;
-  CHECK(canonical_json(sweep, sweep.point(0), hashes) ==
-        R"({"evaluation":"codes","imperfections.coupler.mean_rad":0,)"
-        R"("imperfections.coupler.sigma_rad":0.01,"imperfections.phase.fabrication_sigma_rad":0,)"
-        R"("imperfections.phase.on_output_screen":true,"imperfections.preset":"ideal",)"
-        R"("network.digits_per_input":1,"network.form":"ripple","network.kind":"analytic",)"
-        R"("network.layer_gain":"nominal","network.mapping":"svd","network.mesh":"clements",)"
-        R"("network.step":"clipped_relu","physics_version":1,"receiver.calibration":"affine",)"
-        R"("report.yield_limit":0.001,"workload.bits":8,"workload.block":1024,)"
-        R"("workload.code_offset":128,"workload.kind":"trace","workload.rounding":"half_up",)"
-        R"("workload.trace":"sha256:)"
-        R"(ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"})");
+  CHECK(
+      canonical_json(sweep, sweep.point(0), hashes) ==
+      R"({"ablation.layer":-1,"ablation.meshes":"all","evaluation":"codes",)"
+      R"("imperfections.coupler.mean_rad":0,"imperfections.coupler.sigma_rad":0.01,)"
+      R"("imperfections.detuning.center_wavelength_nm":1550,)"
+      R"("imperfections.detuning.coupler_rad_per_nm":0.005,)"
+      R"("imperfections.detuning.spectrum_shift_nm_per_k":0.07,)"
+      R"("imperfections.detuning.temperature_k":0,)"
+      R"("imperfections.detuning.wavelength_nm":0,"imperfections.loss.facet_db":0,)"
+      R"("imperfections.loss.mzi_db":0,"imperfections.loss.mzi_sigma_db":0,)"
+      R"("imperfections.loss.placement":"mzi_only",)"
+      R"("imperfections.loss.waveguide_db_per_cm":0,)"
+      R"("imperfections.phase.correlation_um":0,)"
+      R"("imperfections.phase.fabrication_sigma_rad":0,)"
+      R"("imperfections.phase.on_output_screen":true,"imperfections.preset":"ideal",)"
+      R"("layout.arm_spacing_um":30,"layout.column_pitch_um":400,)"
+      R"("layout.phi_offset_um":100,"layout.row_pitch_um":60,)"
+      R"("layout.theta_offset_um":250,"network.digits_per_input":1,)"
+      R"("network.form":"ripple","network.kind":"analytic",)"
+      R"("network.layer_gain":"nominal","network.mapping":"svd",)"
+      R"("network.mesh":"clements","network.step":"clipped_relu","physics_version":1,)"
+      R"("receiver.calibration":"affine","report.yield_limit":0.001,"workload.bits":8,)"
+      R"("workload.block":1024,"workload.code_offset":128,"workload.kind":"trace",)"
+      R"("workload.rounding":"half_up",)"
+      R"("workload.trace":"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"})");
   // sha256(that text) by Python's hashlib, first 16 digits.
-  CHECK(task_id(sweep, sweep.point(0), hashes) == "934042a93016720b");
+  CHECK(task_id(sweep, sweep.point(0), hashes) == "82f3493d44d9f466");
 }
 
 TEST_CASE("a network file takes the place of everything it fixes") {

@@ -144,6 +144,19 @@ TEST_CASE("mesh decompose writes a program that compose turns back into the matr
   }
 }
 
+TEST_CASE("decompose programs a Reck mesh, and the nearest unitary on request") {
+  const Folder folder;
+  const std::string near =
+      folder.write("u.json", R"({"re": [[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1.01]]})");
+  CHECK(optinc_mesh({"decompose", near}).code == 3);
+  const Json program = result_of({"decompose", near, "--topology", "reck", "--nearest"});
+  CHECK(program.at("topology") == "reck");
+  CHECK(program.at("residual").get<double>() < 1e-14);
+  const Json composed = result_of({"compose", folder.write("p.json", program.dump())});
+  CHECK(composed.at("U").at("re").at(2).at(2).get<double>() == Approx(1).epsilon(1e-14));
+  CHECK(composed.at("U").at("re").at(1).at(0).get<double>() == Approx(0.6).epsilon(1e-14));
+}
+
 TEST_CASE("every option of mesh compose changes something") {
   const std::string path = case_path(case_01);
   const std::vector<std::string> base = {
@@ -161,7 +174,11 @@ TEST_CASE("every option of mesh compose changes something") {
     CHECK(result_of(arguments).at("U") != start.at("U"));
   }
   const std::vector<std::vector<std::string>> additions = {
-      {"--coupler-sigma-rad", "0.01"}, {"--coupler-mean-rad", "0.01"}, {"--no-output-screen"}};
+      {"--coupler-sigma-rad", "0.01"},
+      {"--coupler-mean-rad", "0.01"},
+      {"--no-output-screen"},
+      {"--set", "imperfections.loss.mzi_db=0.1"},
+      {"--set", "imperfections.crosstalk.optical_db=-30"}};
   for (const auto& addition : additions) {
     std::vector<std::string> arguments = base;
     arguments.insert(arguments.end(), addition.begin(), addition.end());
@@ -252,14 +269,23 @@ TEST_CASE("wrong use of mesh commands ends with one message and the exit code of
       {{"compose", mesh, "--chip", "4294967296"}, 2, "--chip"},
       {{"compose", mesh, "--mesh-id", "65536"}, 2, "--mesh-id"},
       {{"compose", mesh, "--precision", "f32", "--backend", "reference"}, 4, "precision f32"},
-      {{"compose", mesh, "--backend", "cpu"}, 4, "not built yet"},
+      {{"compose", mesh, "--backend", "cuda"}, 4, "not available"},
       {{"compose", mesh, "--backend", "abacus"}, 2, "unknown backend"},
       {{"compose", mesh, "--out", folder.path("no/such/folder.json")}, 3, "no/such"},
       {{"propagate", mesh, case_path(case_04)}, 2, "6 modes"},
       {{"decompose", rectangle}, 3, "1 x 2"},
       {{"decompose", stretched}, 3, "not unitary"},
       {{"decompose", "matrix.h5"}, 2, "not built yet"},
-      {{"decompose", rectangle, "--topology", "reck"}, 2, "not built yet"},
+      {{"decompose", rectangle, "--topology", "diamond"}, 2, "--topology"},
+      {{"decompose", stretched}, 3, "--nearest"},
+      {{"decompose", rectangle, "--nearest"}, 3, "1 x 2"},
+      {{"compose", mesh, "--set", "network.form=ripple"}, 2, "not a setting of a mesh"},
+      {{"compose", mesh, "--set", "imperfections.loss.mzi_db=-1"}, 2, "must lie in"},
+      {{"compose", mesh, "--set", "imperfections.los.mzi_db=1"}, 2, "did you mean"},
+      {{"compose", mesh, "--set", "imperfections.coupler.sigma_rad=1e-3", "--coupler-sigma-rad",
+        "0.1"},
+       2,
+       "leave one out"},
       {{"decompose", rectangle, "--unitarity-tol", "nan"}, 2, "must be a number"},
   };
   for (const Misuse& misuse : misuses) {

@@ -17,6 +17,7 @@
 #include "solver/backend/registry.hpp"
 #include "solver/error.hpp"
 #include "solver/mesh/bench.hpp"
+#include "solver/mesh/chip_mesh.hpp"
 #include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/mesh_json.hpp"
@@ -270,7 +271,7 @@ TEST_CASE("local correction is exact while every MZI is in range") {
   for (int modes = 1; modes <= 16; ++modes) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       const MeshProgram target = seed % 2 == 0 ? moderate_program(clements_topology(modes), seed)
-                                               : decompose_clements(haar_unitary(modes, 40 + seed));
+                                               : decompose(haar_unitary(modes, 40 + seed));
       const MeshState chip = imperfect_chip(target, seed % 2 == 0 ? 0.1 : 0.003, seed);
       const Correction result = correct_locally(target, chip, reference());
       CAPTURE(modes, seed);
@@ -315,7 +316,7 @@ TEST_CASE("arm losses are left as they are and do not disturb the correction") {
 }
 
 TEST_CASE("correction leaves its inputs alone and refuses meshes of another shape") {
-  const MeshProgram target = decompose_clements(haar_unitary(5, 1));
+  const MeshProgram target = decompose(haar_unitary(5, 1));
   const MeshState chip = splitter_chip(target, 0.02);
   const MeshProgram target_copy = target;
   const MeshState chip_copy = chip;
@@ -329,7 +330,7 @@ TEST_CASE("correction leaves its inputs alone and refuses meshes of another shap
     CHECK(chip.mzis[i].theta_rad == chip_copy.mzis[i].theta_rad);
     CHECK(chip.mzis[i].phi_rad == chip_copy.mzis[i].phi_rad);
   }
-  const MeshProgram other = decompose_clements(haar_unitary(4, 1));
+  const MeshProgram other = decompose(haar_unitary(4, 1));
   CHECK_THROWS_AS(correct_locally(other, chip, reference()), DataError);
   CHECK_THROWS_AS(self_configure(other, chip, reference()), DataError);
 }
@@ -348,7 +349,7 @@ TEST_CASE("the share of attainable targets follows exp(-N^3 sigma^2 / 3)") {
     int covered = 0;
     for (int i = 0; i < point.chips; ++i) {
       const MeshProgram target =
-          decompose_clements(haar_unitary(point.modes, 5'000'000 + static_cast<std::uint64_t>(i)));
+          decompose(haar_unitary(point.modes, 5'000'000 + static_cast<std::uint64_t>(i)));
       const Correction result = correct_locally(
           target, splitter_chip(target, point.sigma_rad, static_cast<std::uint32_t>(i)),
           reference());
@@ -379,7 +380,7 @@ TEST_CASE("corrected E at N = 64 and sigma = 0.02 is that of the quadratic law o
   double self = 0;
   for (int i = 0; i < meshes; ++i) {
     const MeshProgram target =
-        decompose_clements(haar_unitary(modes, 70'000 + static_cast<std::uint64_t>(i)));
+        decompose(haar_unitary(modes, 70'000 + static_cast<std::uint64_t>(i)));
     const MeshState chip = splitter_chip(target, sigma_rad, static_cast<std::uint32_t>(i));
     const Correction corrected = correct_locally(target, chip, reference());
     const Correction configured = self_configure(target, chip, reference());
@@ -500,7 +501,7 @@ TEST_CASE("routing and real targets are corrected as well") {
         haar_orthogonal(modes, 6).cast<std::complex<double>>(),
         Eigen::MatrixXcd::Identity(modes, modes).rowwise().reverse()};
     for (const Eigen::MatrixXcd& unitary : targets) {
-      const MeshProgram target = decompose_clements(unitary);
+      const MeshProgram target = decompose(unitary);
       for (const Method method : {Method::local, Method::self}) {
         const Correction phases_only = correct(
             method, target, perturbed_state(target, {.phase_fabrication_sigma_rad = 0.1}, 3, 0, 0));
@@ -523,7 +524,7 @@ TEST_CASE("no correction makes a chip worse") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const int modes = 2 + static_cast<int>(seed % 7);
     const MeshProgram target =
-        decompose_clements(seed % 2 == 0 ? haar_unitary(modes, seed) : permutation(modes, seed));
+        decompose(seed % 2 == 0 ? haar_unitary(modes, seed) : permutation(modes, seed));
     MeshState chip = seed % 3 == 0 ? ideal_state(target) : imperfect_chip(target, 1.2, seed);
     if (seed % 5 == 0) {
       for (MziState<double>& state : chip.mzis) {

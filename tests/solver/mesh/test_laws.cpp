@@ -37,7 +37,7 @@ HaarMeshes draw_meshes(int modes) {
   HaarMeshes meshes;
   for (std::uint64_t i = 0; i < mesh_count; ++i) {
     const auto seed = 100000 * static_cast<std::uint64_t>(modes) + i;
-    meshes.programs.push_back(decompose_clements(testing::haar_unitary(modes, seed)));
+    meshes.programs.push_back(decompose(testing::haar_unitary(modes, seed)));
     meshes.ideal.push_back(reference()->compose(ideal_state(meshes.programs.back())));
   }
   return meshes;
@@ -150,7 +150,7 @@ TEST_CASE("the mean matrix over phase noise is that of a mesh with weaker arms")
   constexpr std::uint32_t chips = 20000;
   constexpr double sigma_rad = 0.4;
   const double arm = std::exp(-sigma_rad * sigma_rad / 2);
-  const MeshProgram program = decompose_clements(testing::haar_unitary(modes, 4));
+  const MeshProgram program = decompose(testing::haar_unitary(modes, 4));
   for (const bool on_screen : {true, false}) {
     MeshState weaker = ideal_state(program);
     for (MziState<double>& state : weaker.mzis) {

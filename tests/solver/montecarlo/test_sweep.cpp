@@ -161,7 +161,7 @@ TEST_CASE("the CSV has the same bytes for 1, 2 and 8 threads") {
 
 TEST_CASE("rows are ordered by point, then chip, and name what made them") {
   SweepFixture fixture;
-  REQUIRE(fixture.sweep({"--seed", "5"}).code == 0);
+  REQUIRE(fixture.sweep({"--seed", "5", "--backend", "reference"}).code == 0);
   const Table rows = parse_table(read_text(fixture.rows));
   REQUIRE(rows.size() == 6);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -199,35 +199,121 @@ TEST_CASE("more error in the meshes is more error in the gradient") {
 
 TEST_CASE("every built key changes the rows") {
   SweepFixture fixture("1e-3");
-  REQUIRE(fixture.sweep({"--chips", "1"}).code == 0);
-  // The output screen only turns phases that homodyne detection drops: E tells, the gradient not.
-  const auto fingerprint = [&] {
+  const std::string table = (fixture.folder / "heat.csv").string();
+  write_text(table, "distance_um,coupling\n10,0.3\n400,0.1\n");
+  // The output screen only turns phases that homodyne detection drops: E tells, the gradient not;
+  // losses that the gain makes up for show as insertion loss.
+  const auto fingerprint = [&](const std::vector<std::string>& settings) {
+    std::vector<std::string> args = {"--chips", "1", "--fresh"};
+    for (const std::string& setting : settings) args.insert(args.end(), {"--set", setting});
+    const CliRun result = fixture.sweep(args);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
     const auto row = parse_table(read_text(fixture.rows))[0];
-    return row.at("nmse") + " " + row.at("matrix_error");
+    return row.at("nmse") + " " + row.at("matrix_error") + " " + row.at("insertion_loss_db");
   };
-  const std::string base = fingerprint();
   // The first four have test cases of their own, the axis of the fixture too.
   std::set<std::string> tested = {"montecarlo.chips", "network.digits_per_input", "network.file",
                                   "report.yield_limit",
                                   "imperfections.phase.fabrication_sigma_rad"};
-  for (const std::string& change : std::vector<std::string>{
-           "workload.bits=6", "workload.block=512", "workload.code_offset=100",
-           "workload.rounding=half_even", "workload.rounding=floor", "workload.trace=" + llama,
-           "network.form=pipeline", "network.step=relu", "network.layer_gain=none",
-           "receiver.calibration=none", "receiver.calibration=gain",
-           "imperfections.phase.on_output_screen=false", "imperfections.coupler.sigma_rad=2e-3",
-           "imperfections.coupler.mean_rad=2e-3", "montecarlo.seed=2"}) {
-    INFO(change);
-    const CliRun changed = fixture.sweep({"--chips", "1", "--fresh", "--set", change});
-    INFO(changed.err);
-    REQUIRE(changed.code == 0);
-    CHECK(fingerprint() != base);
-    tested.insert(change.substr(0, change.find('=')));
+  const std::string heat = "imperfections.crosstalk.thermal.";
+  const std::vector<std::string> heated = {heat + "model=exponential", heat + "decay_um=100",
+                                           heat + "radius_um=300"};
+  struct Group {
+    std::vector<std::string> base;
+    std::vector<std::string> changes;
+  };
+  const std::vector<Group> groups = {
+      {{},
+       {"workload.bits=6",
+        "workload.block=512",
+        "workload.code_offset=100",
+        "workload.rounding=half_even",
+        "workload.rounding=floor",
+        "workload.trace=" + llama,
+        "network.form=pipeline",
+        "network.step=relu",
+        "network.layer_gain=none",
+        "network.mesh=reck",
+        "network.mapping=segmented",
+        "network.mapping=real_part",
+        "receiver.calibration=none",
+        "receiver.calibration=gain",
+        "imperfections.phase.on_output_screen=false",
+        "imperfections.phase.correlation_um=100",
+        "imperfections.phase.dac_bits=10",
+        "imperfections.coupler.sigma_rad=2e-3",
+        "imperfections.coupler.mean_rad=2e-3",
+        "imperfections.loss.mzi_db=0.1",
+        "imperfections.loss.mzi_sigma_db=0.1",
+        "imperfections.loss.waveguide_db_per_cm=1",
+        "imperfections.loss.facet_db=1",
+        "imperfections.crosstalk.optical_db=-40",
+        "imperfections.detuning.wavelength_nm=1",
+        "imperfections.detuning.temperature_k=10",
+        "ablation.layer=1",
+        "ablation.meshes=input",
+        "ablation.meshes=output",
+        "montecarlo.seed=2"}},
+      {{"network.mapping=real_part"}, {"network.segment=3"}},
+      {{"imperfections.loss.mzi_db=0.1"}, {"imperfections.loss.placement=balanced"}},
+      {{"imperfections.loss.waveguide_db_per_cm=1"}, {"layout.column_pitch_um=900"}},
+      {{"imperfections.detuning.wavelength_nm=1"},
+       {"imperfections.detuning.center_wavelength_nm=1310",
+        "imperfections.detuning.coupler_rad_per_nm=0.001"}},
+      {{"imperfections.detuning.temperature_k=10"},
+       {"imperfections.detuning.spectrum_shift_nm_per_k=0.02"}},
+      {{heat + "model=exponential"}, {heat + "coefficient=0.1", heat + "decay_um=20"}},
+      {heated,
+       {heat + "radius_um=100", "layout.row_pitch_um=80", "layout.arm_spacing_um=20",
+        "layout.theta_offset_um=200", "layout.phi_offset_um=50"}},
+      {{}, {heat + "model=exponential"}}};
+  for (const Group& group : groups) {
+    const std::string base = fingerprint(group.base);
+    for (const std::string& change : group.changes) {
+      INFO(change);
+      std::vector<std::string> settings = group.base;
+      const std::string path = change.substr(0, change.find('='));
+      std::erase_if(settings, [&](const std::string& set) { return set.starts_with(path + "="); });
+      settings.push_back(change);
+      CHECK(fingerprint(settings) != base);
+      tested.insert(path);
+    }
   }
+  CHECK(fingerprint({heat + "model=table", heat + "table=" + table}) !=
+        fingerprint({heat + "model=exponential"}));
+  tested.insert(heat + "table");
   for (const ConfigKey& key : config_keys()) {
     const bool only_choice = key.type == ConfigType::choice && key.choices.size() == 1;
     INFO(key.path);
     CHECK((!key.built || only_choice || tested.count(key.path) == 1));
+  }
+}
+
+TEST_CASE("settings of an effect that is off, and of a network without them, are refused") {
+  SweepFixture fixture("1e-3");
+  const std::string heat = "imperfections.crosstalk.thermal.";
+  struct Misuse {
+    std::vector<std::string> settings;
+    std::string message;
+    int code = 2;
+  };
+  for (const Misuse& misuse : std::vector<Misuse>{
+           {{heat + "decay_um=5"}, "crosstalk.thermal.model is not"},
+           {{heat + "model=exponential", heat + "table=t.csv"}, "the model is exponential"},
+           {{heat + "model=table"}, "thermal.table must be given"},
+           {{heat + "model=table", heat + "table=none.csv"}, "no such file", 3},
+           {{heat + "model=table", heat + "coefficient=0.1"}, "the model is a table"},
+           {{"imperfections.crosstalk.optical_db=0"}, "must lie in"},
+           {{"network.segment=4"}, "network.segment goes with"},
+           {{"ablation.layer=5"}, "layers 0 .. 4"},
+           {{"network.mapping=real_part", "ablation.meshes=output"}, "one mesh per block"}}) {
+    std::vector<std::string> args;
+    for (const std::string& setting : misuse.settings) args.insert(args.end(), {"--set", setting});
+    const CliRun result = fixture.sweep(args);
+    INFO(result.err);
+    CHECK(result.code == misuse.code);
+    CHECK(contains(result.err, misuse.message));
   }
 }
 
@@ -504,9 +590,10 @@ TEST_CASE("bad input of the sweep command has a message and a code") {
       {{"sweep", config, "--out", fixture.rows, "--chips", "x"}, 2, "montecarlo.chips"},
       {{"sweep", config, "--out", fixture.rows, "--threads", "0"}, 2, "threads"},
       {{"sweep", config, "--out", fixture.rows, "--backend", "cuda"}, 4, "cuda"},
-      {{"sweep", config, "--out", fixture.rows, "--backend", "cpu"}, 4, "cpu"},
       {{"sweep", config, "--out", fixture.rows, "--backend", "gpu"}, 2, "reference"},
-      {{"sweep", config, "--out", fixture.rows, "--precision", "f32"}, 4, "f32"},
+      {{"sweep", config, "--out", fixture.rows, "--backend", "reference", "--precision", "f32"},
+       4,
+       "f32"},
       {{"sweep", config, "--out", fixture.rows, "--shard", "0/2"}, 2, "not built yet"},
       {{"sweep", config, "--out", fixture.rows, "--time-limit", "5"}, 2, "not built yet"},
       {{"sweep", config, "--out", fixture.rows, "--layers"}, 2, "not built yet"}};

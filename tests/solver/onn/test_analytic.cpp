@@ -239,7 +239,7 @@ TEST_CASE("the ripple network of 8 bits and 4 servers has 906 MZIs", "[analytic]
   const CodeFormat format = make_code_format(4, 8);
   const Network network = build_analytic_network(format, {AnalyticForm::ripple});
   CHECK(widths_of(network) == std::vector<Eigen::Index>{4, 6, 17, 17, 17, 4});
-  const MappedNetwork mapped = map_svd(network, LayerGain::nominal);
+  const MappedNetwork mapped = map_network(network, {});
   CHECK(mapped.mzi_count() == 906);
   // A staircase layer repeats the row (12 on the carried input, 1 on each of three carry steps)
   // 15 times with slope 1 / width = 2; its other rows add next to nothing.

@@ -239,24 +239,29 @@ TEST_CASE("a network that does not chain is neither mapped to a file nor accepte
 
 TEST_CASE("svd mapping: passive attenuators, nominal gain, mesh ids V before U", "[mapping]") {
   const Network network = example_network();
-  const MappedNetwork nominal = map_svd(network, LayerGain::nominal);
-  const MappedNetwork bare = map_svd(network, LayerGain::none);
+  const MappedNetwork nominal = map_network(network, {});
+  const MappedNetwork bare = map_network(network, {.mapping = Mapping::svd,
+                                                   .segment = 0,
+                                                   .mesh = Topology::Kind::clements,
+                                                   .gain = LayerGain::none});
   REQUIRE(nominal.layers.size() == network.layers.size());
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const MappedLayer& layer = nominal.layers[i];
-    CHECK(layer.input_mesh_id == 2 * i);
-    CHECK(layer.output_mesh_id == 2 * i + 1);
-    CHECK(layer.attenuation.maxCoeff() == 1.0);
-    CHECK(layer.attenuation.minCoeff() >= 0.0);
+    REQUIRE(layer.blocks.size() == 1);
+    const MappedBlock& block = layer.blocks.front();
+    CHECK(block.input_mesh.id == 2 * i);
+    CHECK(block.output_mesh.value().id == 2 * i + 1);
+    CHECK(block.attenuation.maxCoeff() == 1.0);
+    CHECK(block.attenuation.minCoeff() >= 0.0);
     // The singular values of W are those of the mapping: sum of squares is ||W||_F^2.
-    CHECK((layer.gain * layer.attenuation).norm() == Approx(network.layers[i].weight.norm()));
+    CHECK((layer.gain * block.attenuation).norm() == Approx(network.layers[i].weight.norm()));
     CHECK(bare.layers[i].gain == 1.0);
   }
   Network dark = network;
   for (NetworkLayer& layer : dark.layers) layer.weight.setZero();
-  for (const MappedLayer& layer : map_svd(dark, LayerGain::nominal).layers) {
+  for (const MappedLayer& layer : map_network(dark, {}).layers) {
     CHECK(layer.gain == 1.0);
-    CHECK(layer.attenuation.isZero(0));
+    CHECK(layer.blocks.front().attenuation.isZero(0));
   }
 }
 

@@ -24,16 +24,16 @@ struct Unit {
   std::unique_ptr<Backend> backend = reference();
   Network network;
   MappedNetwork mapped;
-  IdealMeshes ideal;
+  std::vector<Eigen::MatrixXcd> ideal;
 
   explicit Unit(AnalyticForm form = AnalyticForm::ripple,
                 Activation step = Activation::clipped_relu)
       : network(build_analytic_network(make_code_format(4, 8), {form, step})),
-        mapped(map_svd(network, LayerGain::nominal)),
+        mapped(map_network(network, {})),
         ideal(compose_ideal(mapped, *backend)) {}
 
   ChipOptics chip(const StaticImperfections& imperfections, std::uint32_t index) const {
-    return build_chip(mapped, ideal, *backend, imperfections, seed, index);
+    return NetworkOptics(mapped, ideal, *backend, imperfections).chip(seed, index);
   }
 };
 
@@ -53,12 +53,10 @@ StaticImperfections coupler_errors(double sigma_rad) {
 Eigen::MatrixXcd direct_sum(const Unit& unit, const StaticImperfections& imperfections,
                             std::uint32_t chip) {
   std::vector<Eigen::MatrixXcd> blocks;
-  for (const MappedLayer& layer : unit.mapped.layers) {
-    blocks.push_back(unit.backend->compose(
-        perturbed_state(layer.input_mesh, imperfections, seed, chip, layer.input_mesh_id)));
-    blocks.push_back(unit.backend->compose(
-        perturbed_state(layer.output_mesh, imperfections, seed, chip, layer.output_mesh_id)));
-  }
+  unit.mapped.for_each_mesh([&](const MappedMesh& mesh, std::size_t, int, bool) {
+    blocks.push_back(
+        unit.backend->compose(perturbed_state(mesh.program, imperfections, seed, chip, mesh.id)));
+  });
   Eigen::Index modes = 0;
   for (const Eigen::MatrixXcd& block : blocks) modes += block.rows();
   Eigen::MatrixXcd sum = Eigen::MatrixXcd::Zero(modes, modes);
@@ -129,14 +127,15 @@ TEST_CASE("a chip's weight is Re(G U' Sigma V'^H)", "[chip]") {
   const ChipOptics chip = unit.chip(imperfections, 2);
   for (std::size_t i = 0; i < chip.layers.size(); ++i) {
     const MappedLayer& layer = unit.mapped.layers[i];
-    const auto compose = [&](const MeshProgram& mesh, std::uint16_t mesh_id) {
-      return unit.backend->compose(perturbed_state(mesh, imperfections, seed, 2, mesh_id));
+    const MappedBlock& block = layer.blocks.front();
+    const auto compose = [&](const MappedMesh& mesh) {
+      return unit.backend->compose(perturbed_state(mesh.program, imperfections, seed, 2, mesh.id));
     };
-    const Eigen::MatrixXcd input = compose(layer.input_mesh, layer.input_mesh_id);
-    const Eigen::MatrixXcd output = compose(layer.output_mesh, layer.output_mesh_id);
+    const Eigen::MatrixXcd input = compose(block.input_mesh);
+    const Eigen::MatrixXcd output = compose(block.output_mesh.value());
     Eigen::MatrixXcd sigma = Eigen::MatrixXcd::Zero(output.cols(), input.rows());
-    for (Eigen::Index k = 0; k < layer.attenuation.size(); ++k) {
-      sigma(k, k) = layer.gain * layer.attenuation(k);
+    for (Eigen::Index k = 0; k < block.attenuation.size(); ++k) {
+      sigma(k, k) = layer.gain * block.attenuation(k);
     }
     const Eigen::MatrixXd expected = (output * sigma * input).real();
     CHECK((chip.layers[i].weight - expected).norm() < 1e-12 * expected.norm());
@@ -167,14 +166,12 @@ TEST_CASE("matrix error follows the first-order law of independent errors", "[ch
   double modes = 0;
   double phases = 0;
   double couplers = 0;
-  for (const MappedLayer& layer : unit.mapped.layers) {
-    for (const MeshProgram* mesh : {&layer.input_mesh, &layer.output_mesh}) {
-      const double n = mesh->topology.modes;
-      modes += n;
-      phases += n * n;
-      couplers += n * (n - 1);
-    }
-  }
+  unit.mapped.for_each_mesh([&](const MappedMesh& mesh, std::size_t, int, bool) {
+    const double n = mesh.program.topology.modes;
+    modes += n;
+    phases += n * n;
+    couplers += n * (n - 1);
+  });
   constexpr double sigma_rad = 1e-4;
   constexpr double variance = sigma_rad * sigma_rad;
   const auto [phase_mean, phase_error] = mean_squared_error(unit, phase_errors(sigma_rad), 200);

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+#include <hwy/aligned_allocator.h>
+
+#include "solver/backend/registry.hpp"
+#include "solver/error.hpp"
+#include "solver/kernel/compiled_mesh.hpp"
+#include "solver/kernel/simd_kernels.hpp"
+
+namespace optinc {
+
+namespace {
+
+using FieldsRef = Eigen::Ref<Eigen::MatrixXcd>;
+using ConstFieldsRef = Eigen::Ref<const Eigen::MatrixXcd>;
+
+/// A pair of code tiles, part of the second-level cache.
+constexpr std::size_t code_tile_bytes = std::size_t(256) * 1024;
+
+/// Longest row of a tile of fields. A skewed sweep works on little more than two rows for each of
+/// its mesh columns: these stay in the first-level cache however many modes there are.
+constexpr std::size_t longest_row_bytes = 1024;
+
+std::size_t unsigned_size(Eigen::Index size) { return static_cast<std::size_t>(size); }
+Eigen::Index eigen_index(std::size_t size) { return static_cast<Eigen::Index>(size); }
+
+template <class Real>
+hwy::AlignedFreeUniquePtr<Real[]> zeros(std::size_t count) {
+  auto values = hwy::AllocateAligned<Real>(count);
+  if (!values) throw std::bad_alloc();
+  std::fill_n(values.get(), count, Real(0));
+  return values;
+}
+
+/// Working memory for the fields of some samples at a time.
+template <class Real>
+class FieldBuffer {
+ public:
+  FieldBuffer(std::size_t modes, std::size_t samples)
+      : modes_(modes), width_(tile_width(samples)), rows_(zeros<Real>(2 * modes * width_)) {}
+
+  std::size_t width() const { return width_; }
+
+  FieldTile<Real> tile(std::size_t first_sample) const {
+    return {.rows = rows_.get(), .width = width_, .first_sample = first_sample};
+  }
+
+  /// Columns `first` ... of the identity.
+  void set_identity(std::size_t first) {
+    std::fill_n(rows_.get(), 2 * modes_ * width_, Real(0));
+    const std::size_t end = std::min(first + width_, modes_);
+    for (std::size_t mode = first; mode < end; ++mode) rows_[2 * mode * width_ + mode - first] = 1;
+  }
+
+  void set(const ConstFieldsRef& fields) {
+    for (std::size_t sample = 0; sample < unsigned_size(fields.cols()); ++sample) {
+      for (std::size_t mode = 0; mode < modes_; ++mode) {
+        const std::complex<double> field = fields(eigen_index(mode), eigen_index(sample));
+        rows_[2 * mode * width_ + sample] = static_cast<Real>(field.real());
+        rows_[(2 * mode + 1) * width_ + sample] = static_cast<Real>(field.imag());
+      }
+    }
+  }
+
+  /// The first columns behind the output screen.
+  void get(const std::vector<Complex<double>>& screen, FieldsRef fields) const {
+    for (std::size_t sample = 0; sample < unsigned_size(fields.cols()); ++sample) {
+      for (std::size_t mode = 0; mode < modes_; ++mode) {
+        const Complex<double> field{static_cast<double>(rows_[2 * mode * width_ + sample]),
+                                    static_cast<double>(rows_[(2 * mode + 1) * width_ + sample])};
+        const Complex<double> seen = screen[mode] * field;
+        fields(eigen_index(mode), eigen_index(sample)) = {seen.re, seen.im};
+      }
+    }
+  }
+
+ private:
+  static std::size_t tile_width(std::size_t samples) {
+    constexpr std::size_t line = samples_per_line<Real>;
+    const std::size_t needed = std::max<std::size_t>(1, (samples + line - 1) / line) * line;
+    return std::min(needed, longest_row_bytes / sizeof(Real));
+  }
+
+  std::size_t modes_;
+  std::size_t width_;
+  hwy::AlignedFreeUniquePtr<Real[]> rows_;
+};
+
+/// Lowest and highest value that an activation lets through.
+std::pair<double, double> activation_limits(const RealLayer& layer) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (layer.activation) {
+    case Activation::identity:
+      return {-infinity, infinity};
+    case Activation::relu:
+      return {0, infinity};
+    case Activation::clipped_relu:
+      return {0, layer.clip};
+  }
+  return {-infinity, infinity};
+}
+
+template <class Real>
+PackedLayer<Real> pack_layer(const RealLayer& layer) {
+  const std::size_t neurons = unsigned_size(layer.weight.rows());
+  const std::size_t inputs = unsigned_size(layer.weight.cols());
+  const std::size_t blocks = (neurons + neurons_per_block - 1) / neurons_per_block;
+  const auto [floor, ceiling] = activation_limits(layer);
+  PackedLayer<Real> packed{.inputs = inputs,
+                           .blocks = blocks,
+                           .weight = std::vector<Real>(blocks * inputs * neurons_per_block),
+                           .bias = std::vector<Real>(blocks * neurons_per_block),
+                           .floor = static_cast<Real>(floor),
+                           .ceiling = static_cast<Real>(ceiling)};
+  for (std::size_t neuron = 0; neuron < neurons; ++neuron) {
+    const std::size_t block = neuron / neurons_per_block;
+    const std::size_t place = neuron % neurons_per_block;
+    packed.bias[neuron] = static_cast<Real>(layer.bias(eigen_index(neuron)));
+    for (std::size_t input = 0; input < inputs; ++input) {
+      packed.weight[(block * inputs + input) * neurons_per_block + place] =
+          static_cast<Real>(layer.weight(eigen_index(neuron), eigen_index(input)));
+    }
+  }
+  return packed;
+}
+
+template <class Real>
+std::vector<PackedLayer<Real>> pack_layers(std::span<const RealLayer> layers, Eigen::Index inputs) {
+  std::vector<PackedLayer<Real>> packed;
+  packed.reserve(layers.size());
+  for (const RealLayer& layer : layers) {
+    if (layer.weight.cols() != inputs) {
+      throw ConfigError(fmt::format("layer {} of the network takes {} inputs and is given {}",
+                                    packed.size(), layer.weight.cols(), inputs));
+    }
+    packed.push_back(pack_layer<Real>(layer));
+    inputs = layer.weight.rows();
+  }
+  return packed;
+}
+
+/// Neurons of the widest layer, inputs included, in whole blocks; at least 1.
+template <class Real>
+std::size_t widest(std::span<const PackedLayer<Real>> layers) {
+  std::size_t neurons = 1;
+  for (const PackedLayer<Real>& layer : layers) {
+    neurons = std::max({neurons, layer.inputs, layer.blocks * neurons_per_block});
+  }
+  return neurons;
+}
+
+/// Takes a tile of codes through all layers while it is in cache.
+template <class Real>
+class CodeChain {
+ public:
+  CodeChain(const SimdKernels<Real>& kernels, std::span<const PackedLayer<Real>> layers)
+      : kernels_(kernels),
+        layers_(layers),
+        panel_values_(widest(layers) * kernels.codes_per_panel),
+        panels_(std::max<std::size_t>(1, code_tile_bytes / (2 * sizeof(Real) * panel_values_))),
+        inputs_(zeros<Real>(panels_ * panel_values_)),
+        outputs_(zeros<Real>(panels_ * panel_values_)) {}
+
+  /// Codes in a tile.
+  std::size_t codes() const { return panels_ * kernels_.codes_per_panel; }
+
+  /// Outputs [output, code] for inputs [input, code] of at most codes() codes.
+  void evaluate(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
+                Eigen::Ref<Eigen::MatrixXd> outputs) {
+    for (Eigen::Index code = 0; code < inputs.cols(); ++code) {
+      Real* values = values_of(code);
+      for (Eigen::Index input = 0; input < inputs.rows(); ++input) {
+        values[unsigned_size(input) * kernels_.codes_per_panel] =
+            static_cast<Real>(inputs(input, code));
+      }
+    }
+    pass_layers(panels_needed(unsigned_size(inputs.cols())));
+    for (Eigen::Index code = 0; code < outputs.cols(); ++code) {
+      const Real* values = values_of(code);
+      for (Eigen::Index output = 0; output < outputs.rows(); ++output) {
+        outputs(output, code) =
+            static_cast<double>(values[unsigned_size(output) * kernels_.codes_per_panel]);
+      }
+    }
+  }
+
+ private:
+  std::size_t panels_needed(std::size_t codes) const {
+    return (codes + kernels_.codes_per_panel - 1) / kernels_.codes_per_panel;
+  }
+
+  /// Values of one code in `inputs_`, codes_per_panel apart.
+  Real* values_of(Eigen::Index code) const {
+    const std::size_t panel = unsigned_size(code) / kernels_.codes_per_panel;
+    const std::size_t within = unsigned_size(code) % kernels_.codes_per_panel;
+    return inputs_.get() + panel * panel_values_ + within;
+  }
+
+  /// From and to `inputs_`.
+  void pass_layers(std::size_t panels) {
+    for (const PackedLayer<Real>& layer : layers_) {
+      kernels_.evaluate_layer(layer, {inputs_.get(), panels, panel_values_},
+                              {outputs_.get(), panels, panel_values_});
+      std::swap(inputs_, outputs_);
+    }
+  }
+
+  const SimdKernels<Real>& kernels_;
+  std::span<const PackedLayer<Real>> layers_;
+  std::size_t panel_values_;
+  std::size_t panels_;
+  hwy::AlignedFreeUniquePtr<Real[]> inputs_;
+  hwy::AlignedFreeUniquePtr<Real[]> outputs_;
+};
+
+template <class Real>
+const SimdKernels<Real>& kernels_of(const InstructionSet& set) {
+  if constexpr (std::is_same_v<Real, float>) {
+    return set.f32;
+  } else {
+    return set.f64;
+  }
+}
+
+template <class Real>
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const InstructionSet& set)
+      : name_(fmt::format("cpu/{}", set.name)), kernels_(kernels_of<Real>(set)) {}
+
+  std::string name() const override { return name_; }
+
+  std::vector<Eigen::MatrixXcd> compose_chips(const ComposeRequest& request) const override {
+    const std::vector<SweepSite> sites = composition_sites(request.program.topology);
+    std::vector<Eigen::MatrixXcd> matrices;
+    matrices.reserve(request.chips.size());
+    for (const std::uint32_t chip : request.chips) {
+      matrices.push_back(compose_at(sites, perturbed_state(request.program, request.imperfections,
+                                                           request.seed, chip, request.mesh_id)));
+    }
+    return matrices;
+  }
+
+  Eigen::MatrixXcd compose(const MeshState& mesh) const override {
+    return compose_at(composition_sites(mesh.topology), mesh);
+  }
+
+  void propagate(const MeshState& mesh, Eigen::MatrixXcd& fields) const override {
+    check_modes(mesh.topology, fields);
+    const CompiledMesh compiled = compile(mesh);
+    const std::vector<SweepStep<Real>> steps =
+        sweep_steps<Real>(compiled, propagation_sites(mesh.topology));
+    const std::size_t samples = unsigned_size(fields.cols());
+    FieldBuffer<Real> buffer(unsigned_size(fields.rows()), samples);
+    for (std::size_t first = 0; first < samples; first += buffer.width()) {
+      auto block = fields.middleCols(eigen_index(first),
+                                     eigen_index(std::min(buffer.width(), samples - first)));
+      buffer.set(block);
+      kernels_.sweep(steps, buffer.tile(0));
+      buffer.get(compiled.output, block);
+    }
+  }
+
+  Eigen::MatrixXd evaluate_codes(std::span<const RealLayer> layers,
+                                 const Eigen::MatrixXd& inputs) const override {
+    if (layers.empty()) return inputs;
+    const std::vector<PackedLayer<Real>> packed = pack_layers<Real>(layers, inputs.rows());
+    CodeChain<Real> chain(kernels_, packed);
+    Eigen::MatrixXd outputs(layers.back().weight.rows(), inputs.cols());
+    const Eigen::Index tile = eigen_index(chain.codes());
+    for (Eigen::Index first = 0; first < inputs.cols(); first += tile) {
+      const Eigen::Index count = std::min(tile, inputs.cols() - first);
+      chain.evaluate(inputs.middleCols(first, count), outputs.middleCols(first, count));
+    }
+    return outputs;
+  }
+
+ private:
+  static void check_modes(const Topology& topology, const Eigen::MatrixXcd& fields) {
+    if (fields.rows() == topology.modes) return;
+    throw ConfigError(fmt::format("fields of {} modes for a mesh of {} (give one row per mode)",
+                                  fields.rows(), topology.modes));
+  }
+
+  Eigen::MatrixXcd compose_at(const std::vector<SweepSite>& sites, const MeshState& mesh) const {
+    const CompiledMesh compiled = compile(mesh);
+    const std::vector<SweepStep<Real>> steps = sweep_steps<Real>(compiled, sites);
+    const auto modes = static_cast<std::size_t>(mesh.topology.modes);
+    Eigen::MatrixXcd matrix(mesh.topology.modes, mesh.topology.modes);
+    FieldBuffer<Real> buffer(modes, modes);
+    for (std::size_t first = 0; first < modes; first += buffer.width()) {
+      buffer.set_identity(first);
+      kernels_.sweep(steps, buffer.tile(first));
+      buffer.get(compiled.output,
+                 matrix.middleCols(eigen_index(first),
+                                   eigen_index(std::min(buffer.width(), modes - first))));
+    }
+    return matrix;
+  }
+
+  std::string name_;
+  const SimdKernels<Real>& kernels_;
+};
+
+std::unique_ptr<Backend> create_cpu_backend(const std::string& cpu_target, Precision precision) {
+  const InstructionSet& set = find_instruction_set(cpu_target);
+  if (precision == Precision::f32) return std::make_unique<CpuBackend<float>>(set);
+  return std::make_unique<CpuBackend<double>>(set);
+}
+
+}  // namespace
+
+BackendEntry cpu_backend_entry(const std::string& cpu_target) {
+  return {.name = "cpu",
+          .description = "vectorised CPU kernels with run-time choice of the instruction set",
+          .unavailable_reason = "",
+          .precisions = {Precision::f32, Precision::f64},
+          .create = [cpu_target](Precision precision) {
+            return create_cpu_backend(cpu_target, precision);
+          }};
+}
+
+}  // namespace optinc

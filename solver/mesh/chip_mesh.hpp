@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "noise/static_errors.hpp"
+#include "solver/mesh/heaters.hpp"
+#include "solver/mesh/program.hpp"
+
+namespace optinc {
+
+/// Draws chips of a programmed mesh. What all chips share (driver rounding, thermal crosstalk, mean
+/// losses, the correlation of the fabrication error) is worked out once, in the constructor.
+class ChipMesh {
+ public:
+  /// Args: facets: how often light enters or leaves the chip at this mesh, for the facet loss.
+  ChipMesh(const MeshProgram& program, const StaticImperfections& imperfections,
+           std::uint16_t mesh_id, int facets = 2);
+
+  /// The mesh of one chip. With all imperfections off it equals `ideal_state` bit for bit.
+  MeshState chip(std::uint64_t seed, std::uint32_t chip) const;
+
+  /// The same mesh with errors of its own, such as those of a file, under the drawn ones:
+  /// `own` is `ideal_state(program)` with these errors.
+  MeshState chip(std::uint64_t seed, std::uint32_t chip, const MeshState& own) const;
+
+  /// The programmed mesh with its mean losses only: what a designer compensates by gain.
+  MeshState lossy_state() const;
+
+  const MeshProgram& program() const { return program_; }
+
+ private:
+  void set_drivers(MeshState& state) const;
+  void set_losses(MeshState& state) const;
+  void draw_errors(std::uint64_t seed, std::uint32_t chip, MeshState& state) const;
+  void draw_losses(std::uint64_t seed, std::uint32_t chip, MeshState& state) const;
+  void detune(MeshState& state) const;
+
+  MeshProgram program_;
+  StaticImperfections imperfections_;
+  std::uint16_t mesh_id_;
+  int facets_;
+  MeshProgram driven_;  ///< phases as the drivers set them
+  std::optional<ThermalShifts> thermal_;
+  std::optional<SparseMap> correlation_;
+};
+
+/// One chip of a mesh that is needed only once.
+MeshState perturbed_state(const MeshProgram& program, const StaticImperfections& imperfections,
+                          std::uint64_t seed, std::uint32_t chip, std::uint16_t mesh_id);
+
+}  // namespace optinc

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/montecarlo/imperfection_config.hpp"
+
+#include <optional>
+
+#include "solver/io/atomic_file.hpp"
+#include "solver/mesh/thermal_table.hpp"
+
+namespace optinc {
+
+namespace {
+
+/// Reads keys below a common prefix.
+class Section {
+ public:
+  Section(const ResolvedConfig& config, std::string prefix)
+      : config_(config), prefix_(std::move(prefix)) {}
+
+  double real(const char* key) const { return config_.real(prefix_ + key); }
+  bool has(const char* key) const { return config_.has(prefix_ + key); }
+  void take(const char* key, double& value) const {
+    if (has(key)) value = real(key);
+  }
+  std::string path(const char* key) const { return prefix_ + key; }
+
+ private:
+  const ResolvedConfig& config_;
+  std::string prefix_;
+};
+
+void refuse(const Section& section, std::initializer_list<const char*> keys, const char* reason) {
+  for (const char* key : keys) {
+    if (section.has(key)) {
+      throw ConfigError(fmt::format("{} is given but {}; leave it out", section.path(key), reason));
+    }
+  }
+}
+
+std::optional<ThermalCrosstalk> thermal_of(const ResolvedConfig& config, const SweepConfig& sweep) {
+  const Section section(config, "imperfections.crosstalk.thermal.");
+  if (!section.has("model")) {
+    refuse(section, {"coefficient", "decay_um", "radius_um", "table"},
+           "crosstalk.thermal.model is not");
+    return std::nullopt;
+  }
+  ThermalCrosstalk thermal;
+  thermal.model = choice<ThermalCrosstalk::Model>(config, section.path("model"));
+  section.take("radius_um", thermal.radius_um);
+  if (thermal.model == ThermalCrosstalk::Model::exponential) {
+    refuse(section, {"table"}, "the model is exponential");
+    section.take("coefficient", thermal.coefficient);
+    section.take("decay_um", thermal.decay_um);
+    return thermal;
+  }
+  refuse(section, {"coefficient", "decay_um"}, "the model is a table");
+  const std::filesystem::path table = sweep.find_file(config.text(section.path("table")));
+  thermal.table = parse_thermal_table(read_text_file(table), table.string());
+  return thermal;
+}
+
+LossParameters loss_of(const ResolvedConfig& config) {
+  const Section section(config, "imperfections.loss.");
+  return {.mzi_db = section.real("mzi_db"),
+          .mzi_sigma_db = section.real("mzi_sigma_db"),
+          .waveguide_db_per_cm = section.real("waveguide_db_per_cm"),
+          .facet_db = section.real("facet_db"),
+          .placement = choice<LossPlacement>(config, section.path("placement"))};
+}
+
+Detuning detuning_of(const ResolvedConfig& config) {
+  const Section section(config, "imperfections.detuning.");
+  return {.wavelength_nm = section.real("wavelength_nm"),
+          .temperature_k = section.real("temperature_k"),
+          .center_wavelength_nm = section.real("center_wavelength_nm"),
+          .spectrum_shift_nm_per_k = section.real("spectrum_shift_nm_per_k"),
+          .coupler_rad_per_nm = section.real("coupler_rad_per_nm")};
+}
+
+MeshLayout layout_of(const ResolvedConfig& config) {
+  const Section section(config, "layout.");
+  return {.column_pitch_um = section.real("column_pitch_um"),
+          .row_pitch_um = section.real("row_pitch_um"),
+          .arm_spacing_um = section.real("arm_spacing_um"),
+          .theta_offset_um = section.real("theta_offset_um"),
+          .phi_offset_um = section.real("phi_offset_um")};
+}
+
+}  // namespace
+
+StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepConfig& sweep) {
+  const Section section(config, "imperfections.");
+  StaticImperfections result{
+      .phase_fabrication_sigma_rad = section.real("phase.fabrication_sigma_rad"),
+      .phase_on_output_screen = config.boolean(section.path("phase.on_output_screen")),
+      .phase_correlation_um = section.real("phase.correlation_um"),
+      .phase_dac_bits = 0,
+      .coupler_sigma_rad = section.real("coupler.sigma_rad"),
+      .coupler_mean_rad = section.real("coupler.mean_rad"),
+      .loss = loss_of(config),
+      .thermal = thermal_of(config, sweep),
+      .optical_crosstalk_db = std::nullopt,
+      .detuning = detuning_of(config),
+      .layout = layout_of(config)};
+  if (section.has("phase.dac_bits")) {
+    result.phase_dac_bits = static_cast<int>(config.integer(section.path("phase.dac_bits")));
+  }
+  if (section.has("crosstalk.optical_db")) {
+    result.optical_crosstalk_db = section.real("crosstalk.optical_db");
+  }
+  return result;
+}
+
+}  // namespace optinc

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "noise/static_errors.hpp"
+#include "solver/config/sweep_config.hpp"
+#include "solver/error.hpp"
+#include "solver/names.hpp"
+
+namespace optinc {
+
+/// The enumerator that a choice key names; the schema has checked the name.
+template <class Enum>
+Enum choice(const ResolvedConfig& config, const std::string& path) {
+  const std::optional<Enum> value = parse_enum<Enum>(config.text(path));
+  if (!value) throw ConfigError(fmt::format("{} = \"{}\"", path, config.text(path)));
+  return *value;
+}
+
+/// The static imperfections and the layout of a configuration; reads the table of thermal
+/// crosstalk where it names one. Throws ConfigError for parameters of an effect that is not on,
+/// DataError for the table.
+StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepConfig& sweep);
+
+}  // namespace optinc
