@@ -239,25 +239,27 @@ class CpuBackend final : public Backend {
   std::string name() const override { return name_; }
 
   std::vector<Eigen::MatrixXcd> compose_chips(const ComposeRequest& request) const override {
-    const std::vector<SweepSite> sites = composition_sites(request.program.topology);
+    std::vector<SweepSite> sites;  // all chips of a mesh have the same columns
     std::vector<Eigen::MatrixXcd> matrices;
     matrices.reserve(request.chips.size());
     for (const std::uint32_t chip : request.chips) {
-      matrices.push_back(compose_at(sites, perturbed_state(request.program, request.imperfections,
-                                                           request.seed, chip, request.mesh_id)));
+      const CompiledMesh compiled = compile(request.mesh.chip(request.seed, chip));
+      if (sites.empty()) sites = composition_sites(compiled);
+      matrices.push_back(compose_at(sites, compiled));
     }
     return matrices;
   }
 
   Eigen::MatrixXcd compose(const MeshState& mesh) const override {
-    return compose_at(composition_sites(mesh.topology), mesh);
+    const CompiledMesh compiled = compile(mesh);
+    return compose_at(composition_sites(compiled), compiled);
   }
 
   void propagate(const MeshState& mesh, Eigen::MatrixXcd& fields) const override {
     check_modes(mesh.topology, fields);
     const CompiledMesh compiled = compile(mesh);
     const std::vector<SweepStep<Real>> steps =
-        sweep_steps<Real>(compiled, propagation_sites(mesh.topology));
+        sweep_steps<Real>(compiled, propagation_sites(compiled));
     const std::size_t samples = unsigned_size(fields.cols());
     FieldBuffer<Real> buffer(unsigned_size(fields.rows()), samples);
     for (std::size_t first = 0; first < samples; first += buffer.width()) {
@@ -290,16 +292,15 @@ class CpuBackend final : public Backend {
                                   fields.rows(), topology.modes));
   }
 
-  Eigen::MatrixXcd compose_at(const std::vector<SweepSite>& sites, const MeshState& mesh) const {
-    const CompiledMesh compiled = compile(mesh);
-    const std::vector<SweepStep<Real>> steps = sweep_steps<Real>(compiled, sites);
-    const auto modes = static_cast<std::size_t>(mesh.topology.modes);
-    Eigen::MatrixXcd matrix(mesh.topology.modes, mesh.topology.modes);
+  Eigen::MatrixXcd compose_at(const std::vector<SweepSite>& sites, const CompiledMesh& mesh) const {
+    const std::vector<SweepStep<Real>> steps = sweep_steps<Real>(mesh, sites);
+    const auto modes = static_cast<std::size_t>(mesh.modes);
+    Eigen::MatrixXcd matrix(mesh.modes, mesh.modes);
     FieldBuffer<Real> buffer(modes, modes);
     for (std::size_t first = 0; first < modes; first += buffer.width()) {
       buffer.set_identity(first);
       kernels_.sweep(steps, buffer.tile(first));
-      buffer.get(compiled.output,
+      buffer.get(mesh.output,
                  matrix.middleCols(eigen_index(first),
                                    eigen_index(std::min(buffer.width(), modes - first))));
     }

@@ -25,11 +25,11 @@ struct PlacedColumn {
   std::size_t first_flat_index{};
 };
 
-std::vector<PlacedColumn> place_columns(const Topology& topology) {
+std::vector<PlacedColumn> place_columns(const CompiledMesh& mesh) {
   std::vector<PlacedColumn> placed;
-  placed.reserve(topology.columns.size());
+  placed.reserve(mesh.columns.size());
   std::size_t flat_index = 0;
-  for (const MeshColumn& column : topology.columns) {
+  for (const MeshColumn& column : mesh.columns) {
     placed.push_back({column, flat_index});
     flat_index += static_cast<std::size_t>(column.mzi_count);
   }
@@ -71,13 +71,13 @@ void collect_fused(std::span<const PlacedColumn> columns, int modes, SiteCollect
   }
 }
 
-std::vector<SweepSite> collect_sites(const Topology& topology, std::vector<SampleRange> ranges) {
-  const std::vector<PlacedColumn> placed = place_columns(topology);
+std::vector<SweepSite> collect_sites(const CompiledMesh& mesh, std::vector<SampleRange> ranges) {
+  const std::vector<PlacedColumn> placed = place_columns(mesh);
   const std::span<const PlacedColumn> columns(placed);
   SiteCollector collector(std::move(ranges));
   for (std::size_t first = 0; first < columns.size(); first += fused_columns) {
     collect_fused(columns.subspan(first, std::min(fused_columns, columns.size() - first)),
-                  topology.modes, collector);
+                  mesh.modes, collector);
   }
   return collector.take();
 }
@@ -95,15 +95,15 @@ Transfer2x2<Real> rounded(const Transfer2x2<double>& transfer) {
 
 }  // namespace
 
-std::vector<SweepSite> propagation_sites(const Topology& topology) {
-  return collect_sites(topology, std::vector<SampleRange>(static_cast<std::size_t>(topology.modes),
-                                                          SampleRange{0, all_samples}));
+std::vector<SweepSite> propagation_sites(const CompiledMesh& mesh) {
+  return collect_sites(mesh, std::vector<SampleRange>(static_cast<std::size_t>(mesh.modes),
+                                                      SampleRange{0, all_samples}));
 }
 
-std::vector<SweepSite> composition_sites(const Topology& topology) {
-  std::vector<SampleRange> diagonal(static_cast<std::size_t>(topology.modes));
+std::vector<SweepSite> composition_sites(const CompiledMesh& mesh) {
+  std::vector<SampleRange> diagonal(static_cast<std::size_t>(mesh.modes));
   for (std::uint32_t mode = 0; mode < diagonal.size(); ++mode) diagonal[mode] = {mode, mode + 1};
-  return collect_sites(topology, std::move(diagonal));
+  return collect_sites(mesh, std::move(diagonal));
 }
 
 template <class Real>

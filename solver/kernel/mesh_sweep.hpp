@@ -25,16 +25,17 @@ struct SweepSite {
   std::uint32_t end_sample{};
 };
 
-/// The elements of a mesh in the order in which kernels take them, for fields of any kind.
+/// The elements of a mesh in the order in which kernels take them, for fields of any kind. Depends
+/// on its columns only.
 /// A skewed sweep over the rows takes several mesh columns at once, so that a row is used by all of
 /// them while it is in the nearest cache. Every row still meets its elements in propagation order:
 /// the result has the bits of a sweep column by column.
-std::vector<SweepSite> propagation_sites(const Topology& topology);
+std::vector<SweepSite> propagation_sites(const CompiledMesh& mesh);
 
 /// The same order for the identity as input, where sample s starts in mode s alone: samples outside
 /// the light cone of a row are zero there and left out. A transfer that is not finite spoils the
 /// samples inside its cone only.
-std::vector<SweepSite> composition_sites(const Topology& topology);
+std::vector<SweepSite> composition_sites(const CompiledMesh& mesh);
 
 /// One element as a kernel reads it: its transfer rounded to Real, its samples widened to whole
 /// cache lines.

@@ -66,7 +66,7 @@ MeshState lossless_mesh(const Topology& topology, std::uint64_t seed) {
   return mesh;
 }
 
-/// The same with a loss of its own in every arm.
+/// The same with a loss of its own in every arm, losses between and optical crosstalk.
 MeshState lossy_mesh(const Topology& topology, std::uint64_t seed) {
   MeshState mesh = lossless_mesh(topology, seed);
   std::mt19937_64 engine(seed + 1);
@@ -77,6 +77,9 @@ MeshState lossy_mesh(const Topology& topology, std::uint64_t seed) {
       arm->amplitude_transmission = transmission(engine);
     }
   }
+  mesh.pass_amplitude_transmission = 0.97;
+  mesh.common_amplitude_transmission = 0.9;
+  mesh.optical_crosstalk_angle_rad = seed % 2 == 0 ? 0.05 : 0;
   return mesh;
 }
 
@@ -290,8 +293,9 @@ TEST_CASE("composed chips equal the composition of their perturbed meshes") {
   StaticImperfections imperfections;
   imperfections.phase_fabrication_sigma_rad = 0.05;
   const std::vector<std::uint32_t> chips = {3, 0, 7};
+  const ChipMesh mesh_of_chips(program, imperfections, 2);
   for_each_cpu_backend([&](const Backend& backend, Precision) {
-    const auto matrices = backend.compose_chips({program, imperfections, 11, 2, chips});
+    const auto matrices = backend.compose_chips({mesh_of_chips, 11, chips});
     REQUIRE(matrices.size() == chips.size());
     for (std::size_t i = 0; i < chips.size(); ++i) {
       CHECK(same_bits(matrices[i],
