@@ -23,8 +23,8 @@ namespace {
 /// Commands of the design that this version refuses with a message of its own.
 const std::vector<std::string>& unbuilt_commands() {
   static const std::vector<std::string> names = {
-      "tolerance", "sensitivity", "combine",      "average",    "cost",       "bench",
-      "onn train", "onn show",    "mesh correct", "trace make", "trace stats"};
+      "tolerance", "sensitivity", "combine",  "average",    "cost",
+      "bench",     "onn train",   "onn show", "trace make", "trace stats"};
   return names;
 }
 

@@ -13,8 +13,10 @@
 #include "apps/options.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/mesh/chip_mesh.hpp"
+#include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/mesh_json.hpp"
+#include "solver/mesh/self_configuration.hpp"
 #include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
 #include "solver/optinc/chip.hpp"
@@ -44,6 +46,11 @@ struct MeshOptions {
   std::string out;
   ErrorOptions errors;
   BackendOptions backend;
+};
+
+struct CorrectOptions {
+  MeshOptions mesh;
+  std::string method = "local";
 };
 
 struct DecomposeOptions {
@@ -199,6 +206,34 @@ ExitCode run_propagate(CommandContext& context, const MeshOptions& options) {
   return ExitCode::done;
 }
 
+ExitCode run_correct(CommandContext& context, const CorrectOptions& options) {
+  const std::string& name = options.mesh.program;
+  const std::string text = read_text(name);
+  const MeshFile file = parse_mesh(text, name);
+  if (!file.has_errors && imperfections_of(options.mesh.errors).none()) {
+    throw ConfigError(fmt::format(
+        "{}: nothing to correct (neither the file nor the options give errors); give errors, e.g. "
+        "--coupler-sigma-rad 0.02",
+        name));
+  }
+  const std::unique_ptr<Backend> backend = create_backend(options.mesh.backend, context.registry);
+  const MeshState chip = perturbed(file, options.mesh.errors);
+  require_finite(backend->compose(chip), name);
+  const Correction found = options.method == "self" ? self_configure(file.program, chip, *backend)
+                                                    : correct_locally(file.program, chip, *backend);
+  // Some imperfections (converters, heat) move with the phases: E is that of the chip anew.
+  const auto transfer = [&](const MeshProgram& program) {
+    MeshFile other = file;
+    other.state = reprogrammed(file.state, file.program, program);
+    other.program = program;
+    return backend->compose(perturbed(other, options.mesh.errors));
+  };
+  const Correction correction = better_of(file.program, found.program, found.out_of_range, transfer,
+                                          backend->compose(ideal_state(file.program)));
+  write_result(context, options.mesh.out, correction_json(correction, text, name));
+  return ExitCode::done;
+}
+
 ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options) {
   Eigen::MatrixXcd matrix =
       parse_matrix(read_text(options.matrix), options.matrix, {"U_target", "U"}).values;
@@ -231,6 +266,17 @@ CommandAction declare_propagate(CLI::App& app) {
   add_backend_options(app, options->backend);
   add_out_option(app, options->out);
   return [options](CommandContext& context) { return run_propagate(context, *options); };
+}
+
+CommandAction declare_correct(CLI::App& app) {
+  const auto options = std::make_shared<CorrectOptions>();
+  app.add_option("PROGRAM", options->mesh.program, "mesh program, JSON")->required();
+  add_choice_option(app, "--method", options->method, {"local", "self"},
+                    "local: MZI by MZI from its known errors; self: from measured fields only");
+  add_error_options(app, options->mesh.errors);
+  add_backend_options(app, options->mesh.backend);
+  add_out_option(app, options->mesh.out);
+  return [options](CommandContext& context) { return run_correct(context, *options); };
 }
 
 CommandAction declare_decompose(CLI::App& app) {
@@ -267,6 +313,25 @@ std::vector<Command> mesh_commands() {
                         {"optinc mesh compose mesh.json --set imperfections.loss.mzi_db=0.3",
                          "With 0.3 dB in every MZI:"}},
            .declare = declare_compose},
+          {.name = "mesh correct",
+           .summary = "phases that make up for the errors of one chip",
+           .description =
+               "Finds phases with which the chip comes as close as it can to the error-free mesh, "
+               "and prints the program with them as JSON. Errors in the file stay in it and those "
+               "drawn here do not go into it, so composing the result with the same options gives "
+               "the corrected matrix. E_before and E_after are ||U' - U||_F / sqrt(N) against the "
+               "error-free mesh, out_of_range counts the MZIs that cannot do their part, and "
+               "kept_uncorrected says that no better phases were found and the old ones kept.\n\n"
+               "local sets each MZI from its own errors and ignores losses. self knows no errors: "
+               "it sets phases and measures fields (simulated, without noise), first nulling MZI "
+               "by MZI, then raising the overlap with the error-free mesh phase by phase.",
+           .examples = {{"optinc mesh correct mesh.json --coupler-sigma-rad 0.02 --out fixed.json",
+                         "Correct chip 0 and write its program:"},
+                        {"optinc mesh compose fixed.json --coupler-sigma-rad 0.02",
+                         "The matrix of the corrected chip:"},
+                        {"optinc mesh correct measured.json --method self",
+                         "Self-configure a chip whose errors are in the file:"}},
+           .declare = declare_correct},
           {.name = "mesh decompose",
            .summary = "phases that make a mesh a given unitary",
            .description = "Programs a Clements or Reck mesh and prints it as JSON with the "

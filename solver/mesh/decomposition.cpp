@@ -5,7 +5,6 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
-#include <limits>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 
 #include "devices/angle.hpp"
 #include "solver/error.hpp"
+#include "solver/mesh/transfer.hpp"
 
 namespace optinc {
 
@@ -30,17 +30,11 @@ struct Factor {
   double phi_rad{};
 };
 
-struct FactorMatrix {
-  Amplitude m11, m12, m21, m22;
-};
-
-FactorMatrix factor_matrix(const Factor& factor) {
+Eigen::Matrix2cd factor_matrix(const Factor& factor) {
   MziState<double> state{};
   state.theta_rad = factor.theta_rad;
   state.phi_rad = factor.phi_rad;
-  const Transfer2x2<double> transfer = mzi(state);
-  const auto to_std = [](Complex<double> value) { return Amplitude(value.re, value.im); };
-  return {to_std(transfer.m11), to_std(transfer.m12), to_std(transfer.m21), to_std(transfer.m22)};
+  return mzi_matrix(state);
 }
 
 bool is_cross(double theta_rad) { return theta_rad == 0; }
@@ -49,11 +43,10 @@ bool is_bar(double theta_rad) { return theta_rad == std::numbers::pi; }
 /// theta with tan(theta / 2) = |numerator| / |denominator|. Elements that are rounding residue
 /// count as zero, so that bar and cross come out exactly and phi can be canonical there.
 double internal_phase_rad(Amplitude numerator, Amplitude denominator) {
-  constexpr double residue = 16 * std::numeric_limits<double>::epsilon();
   const double opposite = std::abs(numerator);
   const double adjacent = std::abs(denominator);
-  if (adjacent <= residue) return std::numbers::pi;  // also where both vanish: bar
-  if (opposite <= residue) return 0;
+  if (adjacent <= amplitude_residue) return std::numbers::pi;  // also where both vanish: bar
+  if (opposite <= amplitude_residue) return 0;
   return 2.0 * std::atan2(opposite, adjacent);
 }
 
@@ -61,12 +54,12 @@ bool routes_only(double theta_rad) { return is_cross(theta_rad) || is_bar(theta_
 
 /// Multiplies columns (mode, mode + 1) by the inverse of the factor.
 void divide_columns(const Factor& factor, Eigen::MatrixXcd& matrix) {
-  const FactorMatrix t = factor_matrix(factor);
+  const Eigen::Matrix2cd t = factor_matrix(factor);
   for (Index row = 0; row < matrix.rows(); ++row) {
     const Amplitude first = matrix(row, factor.mode);
     const Amplitude second = matrix(row, factor.mode + 1);
-    matrix(row, factor.mode) = first * std::conj(t.m11) + second * std::conj(t.m12);
-    matrix(row, factor.mode + 1) = first * std::conj(t.m21) + second * std::conj(t.m22);
+    matrix(row, factor.mode) = first * std::conj(t(0, 0)) + second * std::conj(t(0, 1));
+    matrix(row, factor.mode + 1) = first * std::conj(t(1, 0)) + second * std::conj(t(1, 1));
   }
 }
 
@@ -106,11 +99,11 @@ Factor null_by_row(Eigen::MatrixXcd& matrix, Index mode, Index column) {
   if (!routes_only(factor.theta_rad)) {
     factor.phi_rad = wrap_rad(std::arg(lower * std::conj(upper)));
   }
-  const FactorMatrix t = factor_matrix(factor);
+  const Eigen::Matrix2cd t = factor_matrix(factor);
   const Eigen::RowVectorXcd first = matrix.row(mode);
   const Eigen::RowVectorXcd second = matrix.row(mode + 1);
-  matrix.row(mode) = t.m11 * first + t.m12 * second;
-  matrix.row(mode + 1) = t.m21 * first + t.m22 * second;
+  matrix.row(mode) = t(0, 0) * first + t(0, 1) * second;
+  matrix.row(mode + 1) = t(1, 0) * first + t(1, 1) * second;
   matrix(mode + 1, column) = 0;
   return factor;
 }

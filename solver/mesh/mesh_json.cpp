@@ -127,6 +127,10 @@ Topology read_topology(const Json& document, const std::string& name) {
   fail(name, fmt::format("topology = \"{}\" (known: clements, reck, columns)", topology));
 }
 
+/// Keys that hold errors of a mesh.
+const std::vector<std::string> error_keys = {"alpha",    "beta", "dtheta", "dphi",
+                                             "dphi_out", "f",    "q",      "g"};
+
 /// Keys of a cross-check case that change its matrix in a way this reader does not model.
 void check_case_keys(const Json& document, const std::string& name) {
   for (const char* key : {"e0", "e1", "loss_db"}) {
@@ -145,9 +149,10 @@ void check_case_keys(const Json& document, const std::string& name) {
 void check_keys(const Json& document, const std::string& name) {
   if (!document.is_object()) fail(name, "must be a JSON object");
   if (document.contains("kind")) return check_case_keys(document, name);
-  const std::vector<std::string> known = {
-      "N",    "topology", "shifts", "lens",     "theta", "phi", "phi_out", "alpha",
-      "beta", "dtheta",   "dphi",   "dphi_out", "f",     "q",   "g",       "residual"};
+  std::vector<std::string> known = {"N",        "topology", "shifts",       "lens",
+                                    "theta",    "phi",      "phi_out",      "residual",
+                                    "E_before", "E_after",  "out_of_range", "kept_uncorrected"};
+  known.insert(known.end(), error_keys.begin(), error_keys.end());
   for (const auto& [key, value] : document.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       fail(name,
@@ -236,6 +241,26 @@ Eigen::MatrixXd real_matrix(const Json& rows, const std::string& name, const std
   return matrix;
 }
 
+nlohmann::ordered_json program_document(const MeshProgram& program) {
+  nlohmann::ordered_json document;
+  document["N"] = program.topology.modes;
+  if (program.topology.kind == Topology::Kind::clements) {
+    document["topology"] = "clements";
+  } else if (program.topology.kind == Topology::Kind::reck) {
+    document["topology"] = "reck";
+  } else {
+    document["topology"] = "columns";
+    for (const MeshColumn& column : program.topology.columns) {
+      document["shifts"].push_back(column.first_mode);
+      document["lens"].push_back(column.mzi_count);
+    }
+  }
+  document["theta"] = program.theta_rad;
+  document["phi"] = program.phi_rad;
+  document["phi_out"] = program.output_phase_rad;
+  return document;
+}
+
 }  // namespace
 
 MeshFile parse_mesh(const std::string& text, const std::string& name) {
@@ -255,23 +280,22 @@ MeshFile parse_mesh(const std::string& text, const std::string& name) {
 }
 
 std::string mesh_json(const MeshProgram& program, std::optional<double> residual) {
-  nlohmann::ordered_json document;
-  document["N"] = program.topology.modes;
-  if (program.topology.kind == Topology::Kind::clements) {
-    document["topology"] = "clements";
-  } else if (program.topology.kind == Topology::Kind::reck) {
-    document["topology"] = "reck";
-  } else {
-    document["topology"] = "columns";
-    for (const MeshColumn& column : program.topology.columns) {
-      document["shifts"].push_back(column.first_mode);
-      document["lens"].push_back(column.mzi_count);
-    }
-  }
-  document["theta"] = program.theta_rad;
-  document["phi"] = program.phi_rad;
-  document["phi_out"] = program.output_phase_rad;
+  nlohmann::ordered_json document = program_document(program);
   if (residual) document["residual"] = *residual;
+  return document.dump() + "\n";
+}
+
+std::string correction_json(const Correction& correction, const std::string& source,
+                            const std::string& name) {
+  nlohmann::ordered_json document = program_document(correction.program);
+  const Json read = parse_document(source, name);
+  for (const std::string& key : error_keys) {
+    if (read.contains(key)) document[key] = read.at(key);
+  }
+  document["E_before"] = correction.error_before;
+  document["E_after"] = correction.error_after;
+  document["out_of_range"] = correction.out_of_range;
+  document["kept_uncorrected"] = correction.kept_uncorrected;
   return document.dump() + "\n";
 }
 

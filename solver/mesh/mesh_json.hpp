@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 
+#include "solver/mesh/correction.hpp"
 #include "solver/mesh/program.hpp"
 
 namespace optinc {
@@ -27,6 +28,12 @@ MeshFile parse_mesh(const std::string& text, const std::string& name);
 
 /// The program as JSON, with "residual" where given.
 std::string mesh_json(const MeshProgram& program, std::optional<double> residual);
+
+/// A corrected mesh as JSON: its program, the errors of the file it was read from, "E_before",
+/// "E_after", "out_of_range" and "kept_uncorrected". Throws DataError when `source` is no JSON.
+/// Args: source, text of that file; name, for messages.
+std::string correction_json(const Correction& correction, const std::string& source,
+                            const std::string& name);
 
 /// A complex matrix read from JSON.
 struct MatrixFile {

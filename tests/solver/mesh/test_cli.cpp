@@ -187,6 +187,41 @@ TEST_CASE("every option of mesh compose changes something") {
   }
 }
 
+TEST_CASE("mesh correct writes a program that compose turns into the corrected matrix") {
+  const Folder folder;
+  const Json ideal = result_of({"compose", case_path(case_01)}).at("U");
+  const std::string own_errors = case_path("09_errcorr_local_n8");
+  for (const char* method : {"local", "self"}) {
+    CAPTURE(method);
+    const Json in_file = result_of({"correct", own_errors, "--method", method});
+    CHECK(in_file.at("E_before").get<double>() == Approx(0.17579257780027985));
+    CHECK(in_file.at("E_after").get<double>() < 1e-9);
+    CHECK(in_file.at("out_of_range") == 0);
+    CHECK(in_file.at("kept_uncorrected") == false);
+    CHECK(in_file.at("alpha") == read_json(own_errors).at("alpha"));
+    const Json composed = result_of({"compose", folder.write("in.json", in_file.dump())});
+    CHECK(largest_difference(composed.at("U"), read_json(own_errors).at("U_ideal")) < 1e-8);
+
+    std::vector<std::string> drawn = {"correct",
+                                      case_path(case_01),
+                                      "--coupler-sigma-rad",
+                                      "0.02",
+                                      "--phase-sigma-rad",
+                                      "0.1",
+                                      "--chip",
+                                      "3"};
+    std::vector<std::string> correct = drawn;
+    correct.insert(correct.end(), {"--method", method});
+    const Json program = result_of(correct);
+    CHECK(program.at("E_before").get<double>() > 0.05);
+    CHECK(program.at("E_after").get<double>() < 1e-7);
+    CHECK(program.at("alpha") == read_json(case_path(case_01)).at("alpha"));
+    drawn[0] = "compose";
+    drawn[1] = folder.write("drawn.json", program.dump());
+    CHECK(largest_difference(result_of(drawn).at("U"), ideal) < 1e-7);
+  }
+}
+
 TEST_CASE("mesh --out writes the same bytes to a file") {
   const Folder folder;
   const std::string out = folder.path("u.json");
@@ -209,12 +244,17 @@ TEST_CASE("wrong use of mesh commands ends with one message and the exit code of
                                         R"({"N": 2, "topology": "clements", "theta": [1],
                                             "phi": [1], "phi_out": [0, 0],
                                             "g": [[1000, 1000, 1000, 1000]]})");
+  const std::string flawless = folder.write(
+      "f.json", R"({"N": 2, "topology": "clements", "theta": [1], "phi": [1], "phi_out": [0, 0]})");
   struct Misuse {
     std::vector<std::string> arguments;
     int code;
     std::string message;
   };
   const std::vector<Misuse> misuses = {
+      {{"correct", flawless}, 2, "nothing to correct"},
+      {{"correct", mesh, "--method", "best"}, 2, "--method"},
+      {{"correct", gain}, 3, "overflows"},
       {{"compose"}, 2, "PROGRAM"},
       {{"compose", folder.path("none.json")}, 3, "cannot be read"},
       {{"compose", folder.path("")}, 3, "cannot be read"},
