@@ -309,7 +309,8 @@ TEST_CASE("task_id is the documented hash and stays what it is") {
       R"("imperfections.phase.on_output_screen":true,"imperfections.preset":"ideal",)"
       R"("layout.arm_spacing_um":30,"layout.column_pitch_um":400,)"
       R"("layout.phi_offset_um":100,"layout.row_pitch_um":60,)"
-      R"("layout.theta_offset_um":250,"network.digits_per_input":1,)"
+      R"("layout.theta_offset_um":250,"network.calibration":"none",)"
+      R"("network.digits_per_input":1,)"
       R"("network.form":"ripple","network.kind":"analytic",)"
       R"("network.layer_gain":"nominal","network.mapping":"svd",)"
       R"("network.mesh":"clements","network.step":"clipped_relu","physics_version":1,)"
@@ -318,7 +319,7 @@ TEST_CASE("task_id is the documented hash and stays what it is") {
       R"("workload.rounding":"half_up",)"
       R"("workload.trace":"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"})");
   // sha256(that text) by Python's hashlib, first 16 digits.
-  CHECK(task_id(sweep, sweep.point(0), hashes) == "82f3493d44d9f466");
+  CHECK(task_id(sweep, sweep.point(0), hashes) == "518b424395e71764");
 }
 
 TEST_CASE("a network file takes the place of everything it fixes") {
