@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
