@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -38,7 +40,7 @@ BackendRegistry with_cpu_target(const BackendRegistry& registry, const std::stri
 
 /// The backend to create, given that --cpu-target asks for the cpu backend.
 std::string backend_name(const BackendOptions& options) {
-  const std::string name = option_or_environment(options.backend, "OPTINC_BACKEND");
+  std::string name = option_or_environment(options.backend, "OPTINC_BACKEND");
   const bool any_cpu_target = options.cpu_target.empty() || options.cpu_target == "auto";
   if (any_cpu_target || name == "cpu") return name;
   if (name == "auto") return "cpu";

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <hwy/aligned_allocator.h>

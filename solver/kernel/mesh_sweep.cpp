@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace optinc {
 
@@ -39,7 +40,9 @@ std::vector<PlacedColumn> place_columns(const CompiledMesh& mesh) {
 /// Collects sites and follows which samples of each row may be non-zero.
 class SiteCollector {
  public:
-  explicit SiteCollector(std::vector<SampleRange> ranges) : ranges_(std::move(ranges)) {}
+  SiteCollector(std::vector<SampleRange> ranges, std::size_t count) : ranges_(std::move(ranges)) {
+    sites_.reserve(count);
+  }
 
   /// Adds the element of `placed` whose upper mode is `mode`, if there is one.
   void add_element_at(const PlacedColumn& placed, int mode) {
@@ -74,7 +77,7 @@ void collect_fused(std::span<const PlacedColumn> columns, int modes, SiteCollect
 std::vector<SweepSite> collect_sites(const CompiledMesh& mesh, std::vector<SampleRange> ranges) {
   const std::vector<PlacedColumn> placed = place_columns(mesh);
   const std::span<const PlacedColumn> columns(placed);
-  SiteCollector collector(std::move(ranges));
+  SiteCollector collector(std::move(ranges), topology.mzi_count());
   for (std::size_t first = 0; first < columns.size(); first += fused_columns) {
     collect_fused(columns.subspan(first, std::min(fused_columns, columns.size() - first)),
                   mesh.modes, collector);
