@@ -494,6 +494,30 @@ TEST_CASE("a simulated bench measures what it is programmed to, in any order") {
   }
 }
 
+TEST_CASE("losses and crosstalk between MZIs reach a simulated chip as they reach a measured one") {
+  const SelfConfigurationLimits limits{.most_sweeps = 2, .stall = 0};
+  for (const Topology& topology : {clements_topology(5), reck_topology(4)}) {
+    const MeshProgram target = moderate_program(topology, 50);
+    MeshState chip = imperfect_chip(target, 0.1, 51);
+    chip.pass_amplitude_transmission = 0.9;
+    chip.common_amplitude_transmission = 0.8;
+    chip.optical_crosstalk_angle_rad = 0.05;
+    const Correction simulated = self_configure(target, chip, reference(), limits);
+    const Correction from_fields = self_configure(
+        target,
+        [&](const MeshProgram& program, const Eigen::MatrixXcd& inputs) {
+          Eigen::MatrixXcd fields = inputs;
+          reference().propagate(reprogrammed(chip, target, program), fields);
+          return fields;
+        },
+        reference(), limits);
+    CAPTURE(topology.modes);
+    CHECK(largest_angle_rad(simulated.program, from_fields.program) < 1e-7);
+    CHECK(simulated.error_after == Approx(from_fields.error_after).margin(1e-7));
+    CHECK(simulated.error_after < simulated.error_before);
+  }
+}
+
 TEST_CASE("routing and real targets are corrected as well") {
   for (const int modes : {2, 3, 8, 13}) {
     const std::vector<Eigen::MatrixXcd> targets = {
