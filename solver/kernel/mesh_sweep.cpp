@@ -77,7 +77,7 @@ void collect_fused(std::span<const PlacedColumn> columns, int modes, SiteCollect
 std::vector<SweepSite> collect_sites(const CompiledMesh& mesh, std::vector<SampleRange> ranges) {
   const std::vector<PlacedColumn> placed = place_columns(mesh);
   const std::span<const PlacedColumn> columns(placed);
-  SiteCollector collector(std::move(ranges), mesh.mzi_count());
+  SiteCollector collector(std::move(ranges), mesh.transfers.size());
   for (std::size_t first = 0; first < columns.size(); first += fused_columns) {
     collect_fused(columns.subspan(first, std::min(fused_columns, columns.size() - first)),
                   mesh.modes, collector);
