@@ -56,7 +56,7 @@ std::string missing() {
 
 }  // namespace
 
-TEST_CASE("--cpu-target chooses the instruction set and with it the cpu backend") {
+TEST_CASE("option --cpu-target chooses the instruction set and with it the cpu backend") {
   CHECK(backend_of({"--backend", "cpu"}) == "cpu/" + best());
   for (const InstructionSet& set : cpu_instruction_sets()) {
     const std::string name(set.name);
@@ -76,7 +76,7 @@ TEST_CASE("OPTINC_CPU_TARGET is used where --cpu-target is not given") {
   CHECK(backend_of({"--backend", "reference"}) == "reference");
 }
 
-TEST_CASE("--cpu-target with another backend is a usage error") {
+TEST_CASE("option --cpu-target with another backend is a usage error") {
   check_refused({"--backend", "reference", "--cpu-target", "scalar"}, 2, "reference");
   check_refused({"--backend", "cuda", "--cpu-target", "scalar"}, 2, "cuda");
   const ScopedEnvironment environment("OPTINC_BACKEND", "reference");
