@@ -14,6 +14,7 @@
 
 #include "solver/backend/registry.hpp"
 #include "solver/error.hpp"
+#include "solver/io/atomic_file.hpp"
 #include "solver/kernel/compiled_mesh.hpp"
 #include "solver/mesh/chip_mesh.hpp"
 #include "solver/mesh/decomposition.hpp"
@@ -363,6 +364,22 @@ TEST_CASE("thermal coupling follows its models") {
   CHECK_THAT(table_refusal("distance_um,coupling\n8,1.1\n9,0\n"), Catch::Contains("0 .. 1"));
   CHECK_THAT(table_refusal("distance_um,coupling\n8,nan\n9,0\n"), Catch::Contains("t.csv:2"));
   CHECK_THAT(table_refusal("distance_um,coupling\n8,0.1\n"), Catch::Contains("1 entries"));
+}
+
+TEST_CASE("the shipped table of thermal crosstalk has the published values") {
+  const std::string path =
+      std::string(OPTINC_SOURCE_DIR) + "/data/devices/thermal_crosstalk_silicon.csv";
+  const ThermalCrosstalk model{.model = ThermalCrosstalk::Model::table,
+                               .radius_um = 60,
+                               .table = parse_thermal_table(read_text_file(path), path)};
+  // Evaluated from the fit of arXiv 2407.05510 by others.
+  for (const auto& [distance_um, coupling] :
+       {std::pair{8.0, 0.169}, std::pair{10.0, 0.101}, std::pair{15.0, 0.039},
+        std::pair{25.0, 0.0090}, std::pair{30.0, 0.0047}, std::pair{40.0, 0.0013}}) {
+    CHECK(model.coupling(distance_um) == Approx(coupling).margin(6e-4).epsilon(0.02));
+  }
+  CHECK(model.coupling(60) == Approx(1e-4).epsilon(0.05));
+  CHECK(model.coupling(61) == 0);
 }
 
 TEST_CASE("optical crosstalk on 2 to 4 modes has its closed form") {
