@@ -37,6 +37,8 @@ struct BuildOptions {
 struct CheckOptions {
   std::string network;
   std::string mapping = "none";
+  std::optional<int> segment;
+  std::string mesh = enum_name(Topology::Kind::clements);
   std::uint64_t max_codes = 4194304;
   std::uint64_t sample_seed = 1;
   BackendOptions backend;
@@ -46,7 +48,8 @@ struct CheckOptions {
 /// Structure of a network as hardware.
 struct NetworkShape {
   std::vector<Eigen::Index> widths;  ///< inputs, then the outputs of every layer
-  std::vector<double> largest_singular_values;
+  std::vector<double> gains;         ///< per layer: what its passive optics are divided by
+  std::vector<std::int64_t> depths;  ///< per layer: MZI columns on the longest path
   std::int64_t mzi_count = 0;
 };
 
@@ -55,8 +58,10 @@ NetworkShape shape_of(const Network& network, const MappedNetwork& mapped) {
   shape.widths.push_back(network.format.inputs());
   for (const MappedLayer& layer : mapped.layers) {
     shape.widths.push_back(layer.bias.size());
-    shape.largest_singular_values.push_back(layer.gain *
-                                            layer.blocks.front().attenuation.maxCoeff());
+    shape.gains.push_back(layer.gain);
+    std::int64_t depth = 0;
+    for (const MappedBlock& block : layer.blocks) depth = std::max(depth, block.depth());
+    shape.depths.push_back(depth);
   }
   shape.mzi_count = mapped.mzi_count();
   return shape;
@@ -115,23 +120,24 @@ std::vector<RealLayer> checked_layers(const Network& network, const MappedNetwor
 void print_json(std::ostream& out, const Network& network, const NetworkShape& shape,
                 const NetworkAccuracy& accuracy, const CheckOptions& options,
                 const std::string& backend) {
-  const nlohmann::ordered_json document = {
-      {"codes", accuracy.codes},
-      {"correct", accuracy.correct},
-      {"accuracy", accuracy.accuracy()},
-      {"max_error_digits", accuracy.max_error_digits},
-      {"margin_digits", accuracy.margin_digits()},
-      {"exhaustive", accuracy.exhaustive},
-      {"kind", network.kind},
-      {"servers", network.format.servers},
-      {"bits", network.format.bits},
-      {"digits_per_input", network.format.digits_per_input},
-      {"rounding", enum_name(network.format.rounding)},
-      {"mapping", options.mapping},
-      {"backend", backend},
-      {"widths", shape.widths},
-      {"mzi_count", shape.mzi_count},
-      {"largest_singular_values", shape.largest_singular_values}};
+  const nlohmann::ordered_json document = {{"codes", accuracy.codes},
+                                           {"correct", accuracy.correct},
+                                           {"accuracy", accuracy.accuracy()},
+                                           {"max_error_digits", accuracy.max_error_digits},
+                                           {"margin_digits", accuracy.margin_digits()},
+                                           {"exhaustive", accuracy.exhaustive},
+                                           {"kind", network.kind},
+                                           {"servers", network.format.servers},
+                                           {"bits", network.format.bits},
+                                           {"digits_per_input", network.format.digits_per_input},
+                                           {"rounding", enum_name(network.format.rounding)},
+                                           {"mapping", options.mapping},
+                                           {"mesh", options.mesh},
+                                           {"backend", backend},
+                                           {"widths", shape.widths},
+                                           {"mzi_count", shape.mzi_count},
+                                           {"depths", shape.depths},
+                                           {"layer_gains", shape.gains}};
   out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
@@ -146,9 +152,9 @@ void print_text(std::ostream& out, const Network& network, const NetworkShape& s
                      network.kind, network.format.servers, network.format.bits,
                      network.format.digits_per_input, enum_name(network.format.rounding));
   out << fmt::format("{:<24} {}\n", "widths", fmt::join(shape.widths, "-"));
-  out << fmt::format("{:<24} {}\n", "MZIs by SVD", shape.mzi_count);
-  out << fmt::format("{:<24} {:.4g}\n", "largest singular values",
-                     fmt::join(shape.largest_singular_values, ", "));
+  out << fmt::format("{:<24} {}\n", "MZIs", shape.mzi_count);
+  out << fmt::format("{:<24} {}\n", "MZI columns per layer", fmt::join(shape.depths, ", "));
+  out << fmt::format("{:<24} {:.4g}\n", "gain per layer", fmt::join(shape.gains, ", "));
   out << fmt::format("{:<24} {}, {} backend\n", "mapping", options.mapping, backend);
   out << fmt::format("{:<24} {} ({})\n", "codes", accuracy.codes, extent);
   out << fmt::format("{:<24} {} ({:.6f})\n", "correct", accuracy.correct, accuracy.accuracy());
@@ -156,10 +162,19 @@ void print_text(std::ostream& out, const Network& network, const NetworkShape& s
                      accuracy.max_error_digits, accuracy.margin_digits());
 }
 
+/// The mapping whose size is printed; with none it is that of svd.
+MappingOptions mapping_of(const CheckOptions& options) {
+  MappingOptions mapping;
+  mapping.mapping = parse_enum<Mapping>(options.mapping).value_or(Mapping::svd);
+  mapping.mesh = parse_enum<Topology::Kind>(options.mesh).value();
+  if (options.segment) mapping.segment = *options.segment;
+  return mapping;
+}
+
 ExitCode run_check(const CommandContext& context, const CheckOptions& options) {
   const Network network = read_network(options.network);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  const MappedNetwork mapped = map_network(network, {});
+  const MappedNetwork mapped = map_network(network, mapping_of(options));
   const NetworkAccuracy accuracy =
       measure_accuracy(checked_layers(network, mapped, *backend, options.mapping), network.format,
                        *backend, options.max_codes, options.sample_seed);
@@ -171,8 +186,18 @@ ExitCode run_check(const CommandContext& context, const CheckOptions& options) {
 CommandAction declare_check(CLI::App& app) {
   auto options = std::make_shared<CheckOptions>();
   app.add_option("NETWORK", options->network, "network (HDF5, optinc-network/1)")->required();
-  add_choice_option(app, "--mapping", options->mapping, {"none", "svd"},
-                    "none: the weights as they are; svd: through decomposed, ideal meshes");
+  std::vector<std::string> mappings = {"none"};
+  for (const std::string& name : enum_names<Mapping>()) mappings.push_back(name);
+  add_choice_option(app, "--mapping", options->mapping, mappings,
+                    "none: the weights as they are; else through decomposed, ideal meshes. The "
+                    "size is that of the mapping, with none that of svd");
+  app.add_option("--segment", options->segment,
+                 "block size of segmented and real_part (default: the smaller side of each weight "
+                 "matrix)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  add_choice_option(app, "--mesh", options->mesh, enum_names<Topology::Kind>(),
+                    "topology of the meshes");
   app.add_option("--max-codes", options->max_codes,
                  "above this many codes, look at a sample of this size")
       ->capture_default_str();
@@ -211,13 +236,15 @@ Command check_command() {
   check.description =
       "Evaluates a network on every code of its alphabet, without noise, and counts the codes "
       "whose digits are all right. Prints the largest distance of an output from its digit, the "
-      "margin that is left to the slicer, the size of the network as MZIs and the largest singular "
-      "value of each layer, which amplifies the errors of its meshes.\n\n"
+      "margin that is left to the slicer, the size of the network as MZIs, and for each layer the "
+      "MZI "
+      "columns that light passes and the gain, which amplifies the errors of its meshes.\n\n"
       "An alphabet above --max-codes is sampled with uniform independent levels; the result then "
       "says \"exhaustive\": false.";
   check.examples = {
       {"optinc onn check data/networks/analytic_ripple_4servers_8bits.h5", "all 28,561 codes"},
-      {"optinc onn check ripple.h5 --mapping svd --json", "through ideal meshes, for a script"}};
+      {"optinc onn check ripple.h5 --mapping svd --json", "through ideal meshes, for a script"},
+      {"optinc onn check ripple.h5 --mapping real_part --segment 8", "as blocks of 8 modes"}};
   check.declare = declare_check;
   return check;
 }
