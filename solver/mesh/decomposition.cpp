@@ -241,7 +241,7 @@ double unitarity_residual(const Eigen::MatrixXcd& matrix) {
 
 Eigen::MatrixXcd nearest_unitary(const Eigen::MatrixXcd& matrix) {
   require_square_and_finite(matrix);
-  const Eigen::BDCSVD<Eigen::MatrixXcd> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const Eigen::JacobiSVD<Eigen::MatrixXcd> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const double largest = svd.singularValues()(0);
   const double smallest = svd.singularValues()(matrix.rows() - 1);
   constexpr double rank_tolerance = 1e-12;
