@@ -38,7 +38,8 @@ void sweep_columns(const MeshState& mesh, std::span<Complex<Real>> fields, std::
   std::size_t flat_index = 0;
   for (const MeshColumn& column : mesh.topology.columns) {
     for (int i = 0; i < column.mzi_count; ++i) {
-      const std::size_t mode = static_cast<std::size_t>(column.first_mode + 2 * i);
+      const int upper = column.first_mode + 2 * i;
+      const auto mode = static_cast<std::size_t>(upper);
       apply_transfer(mzi(mesh.mzis[flat_index++]), row(mode), row(mode + 1));
     }
     if (pass_amplitude != 1) {
