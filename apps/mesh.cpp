@@ -147,9 +147,10 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
       ->default_str("0");
 }
 
-/// The mesh of the file with its own errors and those of the options.
-MeshState perturbed(const MeshFile& file, const ErrorOptions& options) {
-  return ChipMesh(file.program, imperfections_of(options), options.mesh_id)
+/// The mesh of the file with its own errors and those drawn for the chip of the options.
+MeshState perturbed(const MeshFile& file, const StaticImperfections& imperfections,
+                    const ErrorOptions& options) {
+  return ChipMesh(file.program, imperfections, options.mesh_id)
       .chip(options.seed, options.chip, file.state);
 }
 
@@ -180,10 +181,11 @@ void require_finite(const Eigen::MatrixXcd& result, const std::string& file_name
 ExitCode run_compose(CommandContext& context, const MeshOptions& options) {
   const MeshFile file = parse_mesh(read_text(options.program), options.program);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  const Eigen::MatrixXcd matrix = backend->compose(perturbed(file, options.errors));
+  const StaticImperfections imperfections = imperfections_of(options.errors);
+  const Eigen::MatrixXcd matrix = backend->compose(perturbed(file, imperfections, options.errors));
   require_finite(matrix, options.program);
   Json document = {{"N", file.program.topology.modes}, {"U", matrix_json(matrix, false)}};
-  if (file.has_errors || !imperfections_of(options.errors).none()) {
+  if (file.has_errors || !imperfections.none()) {
     const MeshQuality quality = mesh_quality(backend->compose(ideal_state(file.program)), matrix);
     document["E"] = quality.matrix_error;
     document["fidelity"] = quality.fidelity;
@@ -198,7 +200,8 @@ ExitCode run_propagate(CommandContext& context, const MeshOptions& options) {
   const MeshFile file = parse_mesh(read_text(options.program), options.program);
   MatrixFile fields = parse_matrix(read_text(options.fields), options.fields, {"x"});
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  backend->propagate(perturbed(file, options.errors), fields.values);
+  backend->propagate(perturbed(file, imperfections_of(options.errors), options.errors),
+                     fields.values);
   require_finite(fields.values, options.program);
   const Json document = {{"N", file.program.topology.modes},
                          {"y", matrix_json(fields.values, fields.is_list)}};
@@ -210,26 +213,29 @@ ExitCode run_correct(CommandContext& context, const CorrectOptions& options) {
   const std::string& name = options.mesh.program;
   const std::string text = read_text(name);
   const MeshFile file = parse_mesh(text, name);
-  if (!file.has_errors && imperfections_of(options.mesh.errors).none()) {
+  const StaticImperfections imperfections = imperfections_of(options.mesh.errors);
+  if (!file.has_errors && imperfections.none()) {
     throw ConfigError(fmt::format(
         "{}: nothing to correct (neither the file nor the options give errors); give errors, e.g. "
         "--coupler-sigma-rad 0.02",
         name));
   }
   const std::unique_ptr<Backend> backend = create_backend(options.mesh.backend, context.registry);
-  const MeshState chip = perturbed(file, options.mesh.errors);
+  const MeshState chip = perturbed(file, imperfections, options.mesh.errors);
   require_finite(backend->compose(chip), name);
-  const Correction found = options.method == "self" ? self_configure(file.program, chip, *backend)
-                                                    : correct_locally(file.program, chip, *backend);
+  const Eigen::MatrixXcd ideal = backend->compose(ideal_state(file.program));
+  const Correction found = options.method == "self"
+                               ? self_configure(file.program, chip, ideal, *backend)
+                               : correct_locally(file.program, chip, ideal, *backend);
   // Some imperfections (converters, heat) move with the phases: E is that of the chip anew.
   const auto transfer = [&](const MeshProgram& program) {
     MeshFile other = file;
     other.state = reprogrammed(file.state, file.program, program);
     other.program = program;
-    return backend->compose(perturbed(other, options.mesh.errors));
+    return backend->compose(perturbed(other, imperfections, options.mesh.errors));
   };
-  const Correction correction = better_of(file.program, found.program, found.out_of_range, transfer,
-                                          backend->compose(ideal_state(file.program)));
+  const Correction correction =
+      better_of(file.program, found.program, found.out_of_range, transfer, ideal);
   write_result(context, options.mesh.out, correction_json(correction, text, name));
   return ExitCode::done;
 }
@@ -241,8 +247,7 @@ ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options)
   const MeshProgram program = decompose(
       matrix, parse_enum<Topology::Kind>(options.topology).value(), options.unitarity_tolerance);
   const std::unique_ptr<Backend> reference = context.registry.create("reference", Precision::f64);
-  const double residual = (reference->compose(ideal_state(program)) - matrix).norm() /
-                          std::sqrt(static_cast<double>(matrix.rows()));
+  const double residual = matrix_error(reference->compose(ideal_state(program)), matrix);
   write_result(context, options.out, mesh_json(program, residual));
   return ExitCode::done;
 }

@@ -7,13 +7,10 @@
 
 namespace optinc {
 
-bool StaticImperfections::random() const {
-  return phase_fabrication_sigma_rad != 0 || coupler_sigma_rad != 0 || loss.mzi_sigma_db != 0;
-}
-
 bool StaticImperfections::none() const {
-  const bool lossless = loss.mzi_db == 0 && loss.waveguide_db_per_cm == 0 && loss.facet_db == 0;
-  return !random() && lossless && phase_dac_bits == 0 && coupler_mean_rad == 0 && !thermal &&
+  const bool random =
+      phase_fabrication_sigma_rad != 0 || coupler_sigma_rad != 0 || loss.mzi_sigma_db != 0;
+  return !random && loss.lossless() && phase_dac_bits == 0 && coupler_mean_rad == 0 && !thermal &&
          !optical_crosstalk_db && detuning.effective_nm() == 0;
 }
 

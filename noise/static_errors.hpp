@@ -23,6 +23,9 @@ struct LossParameters {
   double waveguide_db_per_cm = 0;  ///< along every column, MZI or not
   double facet_db = 0;             ///< per passage between fibre or modulator and chip
   LossPlacement placement{};
+
+  /// True when there is no mean loss; the spread may be on.
+  bool lossless() const { return mzi_db == 0 && waveguide_db_per_cm == 0 && facet_db == 0; }
 };
 
 /// Operation away from the design point. A temperature rise acts as the wavelength detuning that
@@ -55,9 +58,6 @@ struct StaticImperfections {
 
   /// True when no effect is on.
   bool none() const;
-
-  /// True when chips differ from each other.
-  bool random() const;
 };
 
 /// Adds the static errors of one MZI. `normals` are those of its DrawId::static_mzi block, in the

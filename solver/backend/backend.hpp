@@ -36,6 +36,9 @@ struct ComposeRequest {
   std::span<const std::uint32_t> chips;
 };
 
+/// Throws ConfigError when `fields` [mode, sample] has another number of modes than the mesh.
+void require_modes(const Topology& topology, const Eigen::MatrixXcd& fields);
+
 /// An engine for the heavy steps. Implementations are stateless and may be called from several
 /// threads at once. One virtual call handles a whole mesh, chip batch or code table.
 class Backend {

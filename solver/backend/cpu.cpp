@@ -259,7 +259,7 @@ class CpuBackend final : public Backend {
   }
 
   void propagate(const MeshState& mesh, Eigen::MatrixXcd& fields) const override {
-    check_modes(mesh.topology, fields);
+    require_modes(mesh.topology, fields);
     const CompiledMesh compiled = compile(mesh);
     const std::vector<SweepStep<Real>> steps =
         sweep_steps<Real>(compiled, propagation_sites(compiled));
@@ -289,12 +289,6 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  static void check_modes(const Topology& topology, const Eigen::MatrixXcd& fields) {
-    if (fields.rows() == topology.modes) return;
-    throw ConfigError(fmt::format("fields of {} modes for a mesh of {} (give one row per mode)",
-                                  fields.rows(), topology.modes));
-  }
-
   Eigen::MatrixXcd compose_at(const std::vector<SweepSite>& sites, const CompiledMesh& mesh) const {
     const std::vector<SweepStep<Real>> steps = sweep_steps<Real>(mesh, sites);
     const auto modes = static_cast<std::size_t>(mesh.modes);

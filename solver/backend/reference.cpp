@@ -58,10 +58,7 @@ class ReferenceBackend final : public Backend {
   }
 
   void propagate(const MeshState& mesh, Eigen::MatrixXcd& fields) const override {
-    if (fields.rows() != mesh.topology.modes) {
-      throw ConfigError(fmt::format("fields of {} modes for a mesh of {} (give one row per mode)",
-                                    fields.rows(), mesh.topology.modes));
-    }
+    require_modes(mesh.topology, fields);
     RowMajorFields work = fields;
     sweep(mesh, work);
     fields = work;

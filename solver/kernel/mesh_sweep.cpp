@@ -29,11 +29,8 @@ struct PlacedColumn {
 std::vector<PlacedColumn> place_columns(const CompiledMesh& mesh) {
   std::vector<PlacedColumn> placed;
   placed.reserve(mesh.columns.size());
-  std::size_t flat_index = 0;
-  for (const MeshColumn& column : mesh.columns) {
-    placed.push_back({column, flat_index});
-    flat_index += static_cast<std::size_t>(column.mzi_count);
-  }
+  const std::vector<std::size_t> starts = column_starts(mesh.columns);
+  for (std::size_t i = 0; i < starts.size(); ++i) placed.push_back({mesh.columns[i], starts[i]});
   return placed;
 }
 
@@ -46,13 +43,12 @@ class SiteCollector {
 
   /// Adds the element of `placed` whose upper mode is `mode`, if there is one.
   void add_element_at(const PlacedColumn& placed, int mode) {
-    const int offset = mode - placed.column.first_mode;
-    if (offset < 0 || offset % 2 != 0 || offset / 2 >= placed.column.mzi_count) return;
+    if (!placed.column.joins(mode)) return;
     const auto upper = static_cast<std::size_t>(mode);
     const SampleRange range{std::min(ranges_[upper].first, ranges_[upper + 1].first),
                             std::max(ranges_[upper].end, ranges_[upper + 1].end)};
     ranges_[upper] = ranges_[upper + 1] = range;
-    sites_.push_back({placed.first_flat_index + static_cast<std::size_t>(offset / 2),
+    sites_.push_back({placed.first_flat_index + placed.column.index_of(mode),
                       static_cast<std::uint32_t>(mode), range.first, range.end});
   }
 

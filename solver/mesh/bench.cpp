@@ -47,11 +47,10 @@ SimulatedBench::SimulatedBench(const MeshState& chip, MeshProgram programmed,
       programmed_(std::move(programmed)),
       ideal_(std::move(ideal)) {
   const CompiledMesh mesh = compile(chip);
-  std::size_t first_transfer = 0;
-  for (const MeshColumn& column : mesh.columns) {
-    const auto count = static_cast<std::size_t>(column.mzi_count);
-    stages_.push_back({column.first_mode, first_transfer, count});
-    first_transfer += count;
+  const std::vector<std::size_t> starts = column_starts(mesh.columns);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const MeshColumn& column = mesh.columns[i];
+    stages_.push_back({column.first_mode, starts[i], static_cast<std::size_t>(column.mzi_count)});
   }
   for (const Transfer2x2<double>& entries : mesh.transfers)
     transfers_.push_back(to_matrix(entries));

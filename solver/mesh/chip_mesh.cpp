@@ -88,17 +88,20 @@ void attenuate(double loss_db, MziState<double>& state) {
 
 ChipMesh::ChipMesh(const MeshProgram& program, const StaticImperfections& imperfections,
                    std::uint16_t mesh_id, int facets)
-    : program_(program),
-      imperfections_(imperfections),
-      mesh_id_(mesh_id),
-      facets_(facets),
-      driven_(driven_program(program, imperfections)) {
-  if (imperfections.thermal) {
-    thermal_ = thermal_shifts(driven_, imperfections.layout, *imperfections.thermal);
-  }
+    : imperfections_(imperfections), mesh_id_(mesh_id), facets_(facets) {
+  set_program(program);
   if (imperfections.phase_correlation_um > 0) {
-    correlation_ = correlation_filter(heater_positions(program.topology, imperfections.layout),
-                                      imperfections.phase_correlation_um);
+    correlation_ = std::make_shared<const SparseMap>(
+        correlation_filter(heater_positions(program.topology, imperfections.layout),
+                           imperfections.phase_correlation_um));
+  }
+}
+
+void ChipMesh::set_program(const MeshProgram& program) {
+  program_ = program;
+  driven_ = driven_program(program, imperfections_);
+  if (imperfections_.thermal) {
+    thermal_ = thermal_shifts(driven_, imperfections_.layout, *imperfections_.thermal);
   }
 }
 
@@ -130,21 +133,16 @@ MeshState ChipMesh::lossy_state() const {
 }
 
 ChipMesh ChipMesh::reprogrammed(const MeshProgram& program) const {
-  return {program, imperfections_, mesh_id_, facets_};
+  ChipMesh other = *this;
+  other.set_program(program);
+  return other;
 }
 
 void ChipMesh::set_drivers(MeshState& state) const {
   // Without rounding only whole turns differ, and those matter only where phases are scaled.
   const bool detuned = imperfections_.detuning.effective_nm() != 0;
   if (imperfections_.phase_dac_bits == 0 && !detuned) return;
-  for (std::size_t i = 0; i < state.mzis.size(); ++i) {
-    state.mzis[i].theta_rad += driven_.theta_rad[i] - program_.theta_rad[i];
-    state.mzis[i].phi_rad += driven_.phi_rad[i] - program_.phi_rad[i];
-  }
-  for (std::size_t mode = 0; mode < state.output_phase_rad.size(); ++mode) {
-    state.output_phase_rad[mode] +=
-        driven_.output_phase_rad[mode] - program_.output_phase_rad[mode];
-  }
+  reprogram(program_, driven_, state);
 }
 
 void ChipMesh::draw_errors(std::uint64_t seed, std::uint32_t chip, MeshState& state) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "noise/static_errors.hpp"
@@ -28,13 +29,14 @@ class ChipMesh {
   /// The programmed mesh with its mean losses only: what a designer compensates by gain.
   MeshState lossy_state() const;
 
-  /// The same device with other phases programmed.
+  /// The same device with other phases programmed on a mesh of the same topology.
   ChipMesh reprogrammed(const MeshProgram& program) const;
 
   const MeshProgram& program() const { return program_; }
   const StaticImperfections& imperfections() const { return imperfections_; }
 
  private:
+  void set_program(const MeshProgram& program);
   void set_drivers(MeshState& state) const;
   void set_losses(MeshState& state) const;
   void draw_errors(std::uint64_t seed, std::uint32_t chip, MeshState& state) const;
@@ -47,7 +49,7 @@ class ChipMesh {
   int facets_;
   MeshProgram driven_;  ///< phases as the drivers set them
   std::optional<ThermalShifts> thermal_;
-  std::optional<SparseMap> correlation_;
+  std::shared_ptr<const SparseMap> correlation_;  ///< of the layout, whatever is programmed
 };
 
 /// One chip of a mesh that is needed only once.

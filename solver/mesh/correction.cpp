@@ -9,6 +9,7 @@
 
 #include "devices/angle.hpp"
 #include "solver/error.hpp"
+#include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/transfer.hpp"
 
 namespace optinc {
@@ -62,10 +63,6 @@ MziState<double> without_losses(MziState<double> state) {
 /// Phase that `actual` lacks on one output to be closest to `target` there.
 double missing_phase_rad(const Eigen::Matrix2cd& target, const Eigen::Matrix2cd& actual, int row) {
   return std::arg(actual.row(row).dot(target.row(row)));
-}
-
-double matrix_error(const Eigen::MatrixXcd& actual, const Eigen::MatrixXcd& ideal) {
-  return (actual - ideal).norm() / std::sqrt(static_cast<double>(ideal.rows()));
 }
 
 /// Corrects MZI after MZI in propagation order.
@@ -137,14 +134,7 @@ MeshState reprogrammed(const MeshState& chip, const MeshProgram& programmed,
   require_same_shape(programmed, chip);
   require_same_shape(program, chip);
   MeshState state = chip;
-  for (std::size_t i = 0; i < state.mzis.size(); ++i) {
-    state.mzis[i].theta_rad += program.theta_rad[i] - programmed.theta_rad[i];
-    state.mzis[i].phi_rad += program.phi_rad[i] - programmed.phi_rad[i];
-  }
-  for (std::size_t mode = 0; mode < state.output_phase_rad.size(); ++mode) {
-    state.output_phase_rad[mode] +=
-        program.output_phase_rad[mode] - programmed.output_phase_rad[mode];
-  }
+  reprogram(programmed, program, state);
   return state;
 }
 
@@ -184,7 +174,7 @@ Correction better_of(const MeshProgram& target, MeshProgram candidate, std::size
 }
 
 Correction correct_locally(const MeshProgram& target, const MeshState& chip,
-                           const Backend& backend) {
+                           const Eigen::MatrixXcd& ideal, const Backend& backend) {
   LocalCorrector corrector(target, chip);
   corrector.run();
   const std::size_t out_of_range = corrector.out_of_range();
@@ -193,7 +183,7 @@ Correction correct_locally(const MeshProgram& target, const MeshState& chip,
       [&](const MeshProgram& program) {
         return backend.compose(reprogrammed(chip, target, program));
       },
-      backend.compose(ideal_state(target)));
+      ideal);
 }
 
 }  // namespace optinc

@@ -49,11 +49,11 @@ MeshState reprogrammed(const MeshState& chip, const MeshProgram& programmed,
 /// MZI leaves behind are handed to the next ones and at last to the output screen. Any topology.
 /// Exact where every MZI is in range and the arms are lossless; arm losses are ignored.
 /// Args: target, the ideal program; chip, the mesh that has `target` programmed, with its errors;
-/// backend, composes the matrices E is taken from.
+/// ideal, the target's matrix; backend, composes the chip's matrices that E is taken from.
 /// Throws DataError when the meshes differ in shape.
 /// Source: Bandyopadhyay et al., arXiv 2103.04993, section 3.
 Correction correct_locally(const MeshProgram& target, const MeshState& chip,
-                           const Backend& backend);
+                           const Eigen::MatrixXcd& ideal, const Backend& backend);
 
 /// Throws DataError unless program and chip have the same topology and lists that fit it.
 void require_same_shape(const MeshProgram& program, const MeshState& chip);

@@ -175,44 +175,21 @@ Factors eliminate_reck(Eigen::MatrixXcd matrix) {
   return factors;
 }
 
-/// Flat index of the MZI on (mode, mode + 1) of a column.
-std::size_t flat_index(const Topology& topology, const std::vector<std::size_t>& column_start,
-                       std::size_t column, Index mode) {
-  const Index offset = mode - topology.columns.at(column).first_mode;
-  return column_start.at(column) + static_cast<std::size_t>(offset / 2);
-}
-
-std::vector<std::size_t> column_starts(const Topology& topology) {
-  std::vector<std::size_t> starts;
-  std::size_t start = 0;
-  for (const MeshColumn& column : topology.columns) {
-    starts.push_back(start);
-    start += static_cast<std::size_t>(column.mzi_count);
-  }
-  return starts;
-}
-
-/// The parity of the modes on which a column of the mesh has its MZIs.
-bool fits_column(const Topology& topology, std::size_t column, Index mode) {
-  const MeshColumn& place = topology.columns.at(column);
-  const Index offset = mode - place.first_mode;
-  return offset >= 0 && offset % 2 == 0 && offset / 2 < place.mzi_count;
-}
-
 /// Puts each factor into the first free column that has an MZI on its modes.
 MeshProgram schedule(const Factors& factors, Topology topology) {
   MeshProgram program{
       .topology = std::move(topology), .theta_rad = {}, .phi_rad = {}, .output_phase_rad = {}};
   program.theta_rad.resize(program.topology.mzi_count());
   program.phi_rad.resize(program.topology.mzi_count());
-  const std::vector<std::size_t> starts = column_starts(program.topology);
+  const std::vector<std::size_t> starts = column_starts(program.topology.columns);
   std::vector<std::size_t> ready(static_cast<std::size_t>(program.topology.modes), 0);
   for (const Factor& factor : factors.mzis) {
     const auto mode = static_cast<std::size_t>(factor.mode);
     std::size_t column = std::max(ready[mode], ready[mode + 1]);
-    while (!fits_column(program.topology, column, factor.mode)) ++column;
+    const int upper = static_cast<int>(factor.mode);
+    while (!program.topology.columns.at(column).joins(upper)) ++column;
     ready[mode] = ready[mode + 1] = column + 1;
-    const std::size_t slot = flat_index(program.topology, starts, column, factor.mode);
+    const std::size_t slot = starts[column] + program.topology.columns[column].index_of(upper);
     program.theta_rad[slot] = factor.theta_rad;
     program.phi_rad[slot] = factor.phi_rad;
   }
@@ -237,6 +214,10 @@ double unitarity_residual(const Eigen::MatrixXcd& matrix) {
   const Eigen::MatrixXcd gram = matrix.adjoint() * matrix;
   return (gram - Eigen::MatrixXcd::Identity(columns, columns)).norm() /
          std::sqrt(static_cast<double>(columns));
+}
+
+double matrix_error(const Eigen::MatrixXcd& actual, const Eigen::MatrixXcd& ideal) {
+  return (actual - ideal).norm() / std::sqrt(static_cast<double>(ideal.rows()));
 }
 
 Eigen::MatrixXcd nearest_unitary(const Eigen::MatrixXcd& matrix) {

@@ -10,6 +10,9 @@ namespace optinc {
 /// ||U^H U - I||_F / sqrt N.
 double unitarity_residual(const Eigen::MatrixXcd& matrix);
 
+/// E = ||U' - U||_F / sqrt N of one mesh.
+double matrix_error(const Eigen::MatrixXcd& actual, const Eigen::MatrixXcd& ideal);
+
 /// Default largest unitarity residual that `decompose_clements` accepts.
 inline constexpr double default_unitarity_tolerance = 1e-9;
 

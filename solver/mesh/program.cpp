@@ -16,6 +16,17 @@ std::size_t Topology::mzi_count() const {
   return total;
 }
 
+std::vector<std::size_t> column_starts(const std::vector<MeshColumn>& columns) {
+  std::vector<std::size_t> starts;
+  starts.reserve(columns.size());
+  std::size_t start = 0;
+  for (const MeshColumn& column : columns) {
+    starts.push_back(start);
+    start += static_cast<std::size_t>(column.mzi_count);
+  }
+  return starts;
+}
+
 Topology clements_topology(int modes) {
   if (modes < 1) {
     throw ConfigError(fmt::format("mesh with {} modes (must be at least 1)", modes));
@@ -78,6 +89,17 @@ MeshState ideal_state(const MeshProgram& program) {
     state.mzis[i].phi_rad = program.phi_rad[i];
   }
   return state;
+}
+
+void reprogram(const MeshProgram& programmed, const MeshProgram& program, MeshState& state) {
+  for (std::size_t i = 0; i < state.mzis.size(); ++i) {
+    state.mzis[i].theta_rad += program.theta_rad[i] - programmed.theta_rad[i];
+    state.mzis[i].phi_rad += program.phi_rad[i] - programmed.phi_rad[i];
+  }
+  for (std::size_t mode = 0; mode < state.output_phase_rad.size(); ++mode) {
+    state.output_phase_rad[mode] +=
+        program.output_phase_rad[mode] - programmed.output_phase_rad[mode];
+  }
 }
 
 }  // namespace optinc

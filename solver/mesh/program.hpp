@@ -13,6 +13,15 @@ namespace optinc {
 struct MeshColumn {
   int first_mode{};
   int mzi_count{};
+
+  /// Whether an MZI of the column joins (mode, mode + 1).
+  bool joins(int mode) const {
+    const int offset = mode - first_mode;
+    return offset >= 0 && offset % 2 == 0 && offset / 2 < mzi_count;
+  }
+  /// Which MZI of the column that is, from the top.
+  std::size_t index_of(int mode) const { return static_cast<std::size_t>((mode - first_mode) / 2); }
+
   friend bool operator==(const MeshColumn&, const MeshColumn&) = default;
 };
 
@@ -27,6 +36,9 @@ struct Topology {
   std::size_t mzi_count() const;
   friend bool operator==(const Topology&, const Topology&) = default;
 };
+
+/// Flat index of the first MZI of every column.
+std::vector<std::size_t> column_starts(const std::vector<MeshColumn>& columns);
 
 /// Rectangular mesh (Clements et al., arXiv 1603.08788): 0, 1, N columns for N = 1, 2, >= 3;
 /// column c starts at mode c mod 2. Throws ConfigError for modes < 1.
@@ -67,14 +79,16 @@ struct MeshState {
 /// The mesh without errors.
 MeshState ideal_state(const MeshProgram& program);
 
+/// Sets other phases on a mesh that has `programmed` on it; its errors stay. The three meshes have
+/// the same shape.
+void reprogram(const MeshProgram& programmed, const MeshProgram& program, MeshState& state);
+
 /// Calls `visit(upper_mode)` for every adjacent pair of modes that no MZI of the column joins, from
 /// the top.
 template <class Visitor>
 void for_each_unjoined_pair(const MeshColumn& column, int modes, Visitor&& visit) {
   for (int mode = 0; mode + 1 < modes; ++mode) {
-    const int offset = mode - column.first_mode;
-    const bool joined = offset >= 0 && offset % 2 == 0 && offset / 2 < column.mzi_count;
-    if (!joined) visit(mode);
+    if (!column.joins(mode)) visit(mode);
   }
 }
 

@@ -260,9 +260,8 @@ Configured configure(const MeshProgram& target, Bench& bench,
 }  // namespace
 
 Correction self_configure(const MeshProgram& target, const MeasureFields& measure,
-                          const Backend& backend, const SelfConfigurationLimits& limits) {
+                          const Eigen::MatrixXcd& ideal, const SelfConfigurationLimits& limits) {
   require_same_shape(target, ideal_state(target));
-  const Eigen::MatrixXcd ideal = backend.compose(ideal_state(target));
   MeasuredBench bench(measure, target, ideal);
   Configured configured = configure(target, bench, limits);
   const Eigen::MatrixXcd inputs = Eigen::MatrixXcd::Identity(ideal.rows(), ideal.rows());
@@ -271,10 +270,10 @@ Correction self_configure(const MeshProgram& target, const MeasureFields& measur
       [&](const MeshProgram& program) { return measure(program, inputs); }, ideal);
 }
 
-Correction self_configure(const MeshProgram& target, const MeshState& chip, const Backend& backend,
+Correction self_configure(const MeshProgram& target, const MeshState& chip,
+                          const Eigen::MatrixXcd& ideal, const Backend& backend,
                           const SelfConfigurationLimits& limits) {
   require_same_shape(target, chip);
-  const Eigen::MatrixXcd ideal = backend.compose(ideal_state(target));
   SimulatedBench bench(chip, target, ideal);
   Configured configured = configure(target, bench, limits);
   return better_of(

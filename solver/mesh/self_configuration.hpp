@@ -41,18 +41,20 @@ using MeasureFields =
 /// Bandyopadhyay, Englund, arXiv 2106.03249 and 2106.04363 (progressive nulling, there by other
 /// sequences of inputs); part 2 is coordinate ascent.
 /// `out_of_range` counts the MZIs that found no null.
-/// Args: target, the ideal program; measure, the chip; backend, composes U_target.
+/// Args: target, the ideal program; measure, the chip; ideal, U_target.
 /// Throws DataError when the program's lists do not fit its topology.
 Correction self_configure(const MeshProgram& target, const MeasureFields& measure,
-                          const Backend& backend, const SelfConfigurationLimits& limits = {});
+                          const Eigen::MatrixXcd& ideal,
+                          const SelfConfigurationLimits& limits = {});
 
 /// The same procedure on a simulated chip, with the same results up to rounding. Nothing but the
 /// figures described above enters; they come from partial products of the mesh, O(N^2) for the
 /// fields of an MZI and O(N^3) for a sweep of overlaps.
-/// Args: chip, the mesh that has `target` programmed, with its errors; backend, composes the
-/// matrices E is taken from.
+/// Args: chip, the mesh that has `target` programmed, with its errors; ideal, U_target; backend,
+/// composes the chip's matrices that E is taken from.
 /// Throws DataError when the meshes differ in shape.
-Correction self_configure(const MeshProgram& target, const MeshState& chip, const Backend& backend,
+Correction self_configure(const MeshProgram& target, const MeshState& chip,
+                          const Eigen::MatrixXcd& ideal, const Backend& backend,
                           const SelfConfigurationLimits& limits = {});
 
 }  // namespace optinc

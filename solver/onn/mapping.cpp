@@ -166,14 +166,6 @@ std::int64_t MappedNetwork::mzi_count() const {
   return total;
 }
 
-std::size_t MappedNetwork::mesh_count() const {
-  std::size_t total = 0;
-  for (const MappedLayer& layer : layers) {
-    for (const MappedBlock& block : layer.blocks) total += block.mesh_count();
-  }
-  return total;
-}
-
 void validate(const MappingOptions& options) {
   if (options.segment < 0 || (options.segment > 0 && options.mapping == Mapping::svd)) {
     throw ConfigError(

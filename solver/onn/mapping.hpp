@@ -78,7 +78,6 @@ struct MappedNetwork {
 
   /// MZIs of all meshes plus one per attenuator, the count the paper uses.
   std::int64_t mzi_count() const;
-  std::size_t mesh_count() const;
   /// Calls `visit(mesh, layer, facets, is_output)` for every mesh in the order of their ids, which
   /// run from 0; `facets`: passages between chip and outside at this mesh.
   template <class Visitor>

@@ -54,20 +54,16 @@ Eigen::MatrixXcd optical_transfer(const MappedLayer& layer, const Eigen::MatrixX
   return transfer;
 }
 
-/// Norms of every layer's optics, [layer].
-std::vector<double> layer_norms(const MappedNetwork& network,
-                                const std::vector<Eigen::MatrixXcd>& matrices) {
-  std::vector<double> norms;
+/// The same of every layer, `matrices` by mesh id.
+std::vector<Eigen::MatrixXcd> optical_transfers(const MappedNetwork& network,
+                                                const std::vector<Eigen::MatrixXcd>& matrices) {
+  std::vector<Eigen::MatrixXcd> transfers;
   const Eigen::MatrixXcd* next = matrices.data();
   for (const MappedLayer& layer : network.layers) {
-    norms.push_back(optical_transfer(layer, next).norm());
+    transfers.push_back(optical_transfer(layer, next));
     for (const MappedBlock& block : layer.blocks) next += block.mesh_count();
   }
-  return norms;
-}
-
-bool lossless(const LossParameters& loss) {
-  return loss.mzi_db == 0 && loss.waveguide_db_per_cm == 0 && loss.facet_db == 0;
+  return transfers;
 }
 
 /// What is there when a chip is calibrated: not the rounding of the drivers, not the detuning.
@@ -128,13 +124,14 @@ NetworkOptics::NetworkOptics(const MappedNetwork& network,
 /// The mean losses are known to the designer: the nominal gain makes up for them.
 void NetworkOptics::set_gains() {
   for (const MappedLayer& layer : network_.layers) layer_gains_.push_back(layer.gain);
-  if (network_.options.gain == LayerGain::none || lossless(options_.imperfections.loss)) return;
+  if (network_.options.gain == LayerGain::none || options_.imperfections.loss.lossless()) return;
   std::vector<Eigen::MatrixXcd> lossy;
   for (const ChipMesh& mesh : meshes_) lossy.push_back(backend_.compose(mesh.lossy_state()));
-  const std::vector<double> ideal_norms = layer_norms(network_, ideal_);
-  const std::vector<double> lossy_norms = layer_norms(network_, lossy);
+  const std::vector<Eigen::MatrixXcd> ideal_layers = optical_transfers(network_, ideal_);
+  const std::vector<Eigen::MatrixXcd> lossy_layers = optical_transfers(network_, lossy);
   for (std::size_t i = 0; i < layer_gains_.size(); ++i) {
-    if (ideal_norms[i] > 0) layer_gains_[i] *= ideal_norms[i] / lossy_norms[i];
+    const double ideal_norm = ideal_layers[i].norm();
+    if (ideal_norm > 0) layer_gains_[i] *= ideal_norm / lossy_layers[i].norm();
   }
 }
 
@@ -146,9 +143,10 @@ Eigen::MatrixXcd NetworkOptics::mesh_matrix(std::size_t mesh, std::uint64_t seed
         backend_.compose_chips({.mesh = in_use, .seed = seed, .chips = {&chip, 1}}).front());
   }
   const MeshState measured = calibration_meshes_[mesh].chip(seed, chip);
-  const Correction correction = options_.calibration == MeshCalibration::local
-                                    ? correct_locally(in_use.program(), measured, backend_)
-                                    : self_configure(in_use.program(), measured, backend_);
+  const Correction correction =
+      options_.calibration == MeshCalibration::local
+          ? correct_locally(in_use.program(), measured, ideal_[mesh], backend_)
+          : self_configure(in_use.program(), measured, ideal_[mesh], backend_);
   return backend_.compose(in_use.reprogrammed(correction.program).chip(seed, chip));
 }
 
@@ -160,14 +158,13 @@ ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
     sums.add(ideal_[i], matrices.back());
   }
   ChipOptics optics;
-  const Eigen::MatrixXcd* next = matrices.data();
+  const std::vector<Eigen::MatrixXcd> transfers = optical_transfers(network_, matrices);
   for (std::size_t i = 0; i < network_.layers.size(); ++i) {
     const MappedLayer& layer = network_.layers[i];
-    optics.layers.push_back({.weight = layer_gains_[i] * optical_transfer(layer, next).real(),
+    optics.layers.push_back({.weight = layer_gains_[i] * transfers[i].real(),
                              .bias = layer.bias,
                              .activation = layer.activation,
                              .clip = layer.clip});
-    for (const MappedBlock& block : layer.blocks) next += block.mesh_count();
   }
   if (!options_.imperfections.none()) optics.quality = sums.quality();
   return optics;

@@ -74,9 +74,6 @@ class NetworkOptics {
   /// phases come after it.
   ChipOptics chip(std::uint64_t seed, std::uint32_t chip) const;
 
-  /// Gain G of every layer, mean losses included where the gain is nominal.
-  const std::vector<double>& layer_gains() const { return layer_gains_; }
-
  private:
   void set_gains();
   Eigen::MatrixXcd mesh_matrix(std::size_t mesh, std::uint64_t seed, std::uint32_t chip) const;
@@ -87,7 +84,7 @@ class NetworkOptics {
   ChipOptions options_;
   std::vector<ChipMesh> meshes_;              ///< by mesh id
   std::vector<ChipMesh> calibration_meshes_;  ///< the same at calibration; empty without one
-  std::vector<double> layer_gains_;
+  std::vector<double> layer_gains_;           ///< G, mean losses included where the gain is nominal
 };
 
 /// Integers the servers decode for each code: chain, calibration, slicer, decoder.

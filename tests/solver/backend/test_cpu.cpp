@@ -18,6 +18,7 @@
 #include "solver/backend/registry.hpp"
 #include "solver/error.hpp"
 #include "solver/kernel/simd_kernels.hpp"
+#include "tests/support/reference.hpp"
 
 namespace optinc {
 
@@ -27,7 +28,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const std::vector<int> mode_counts = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65};
 const std::vector<Precision> precisions = {Precision::f32, Precision::f64};
 
-std::unique_ptr<Backend> reference() { return reference_backend_entry().create(Precision::f64); }
+using testing::reference;
 
 std::unique_ptr<Backend> cpu(const std::string& target, Precision precision) {
   return cpu_backend_entry(target).create(precision);

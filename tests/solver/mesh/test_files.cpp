@@ -15,6 +15,7 @@
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/mesh_json.hpp"
 #include "tests/support/haar.hpp"
+#include "tests/support/reference.hpp"
 
 namespace optinc {
 
@@ -32,9 +33,7 @@ std::string case_text(const std::string& name) {
   return content.str();
 }
 
-std::unique_ptr<Backend> reference() {
-  return BackendRegistry({reference_backend_entry()}).create("reference", Precision::f64);
-}
+using testing::reference;
 
 double largest_difference(const Eigen::MatrixXcd& a, const Eigen::MatrixXcd& b) {
   REQUIRE(a.rows() == b.rows());

@@ -20,6 +20,7 @@
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/thermal_table.hpp"
 #include "tests/support/haar.hpp"
+#include "tests/support/reference.hpp"
 
 namespace optinc {
 
@@ -29,9 +30,7 @@ using testing::haar_unitary;
 
 constexpr double pi = std::numbers::pi;
 
-std::unique_ptr<Backend> reference() {
-  return BackendRegistry({reference_backend_entry()}).create("reference", Precision::f64);
-}
+using testing::reference;
 
 MeshProgram random_program(const Topology& topology, std::uint64_t seed) {
   std::mt19937_64 engine(seed);

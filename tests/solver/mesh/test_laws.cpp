@@ -14,6 +14,7 @@
 #include "solver/backend/registry.hpp"
 #include "solver/mesh/decomposition.hpp"
 #include "tests/support/haar.hpp"
+#include "tests/support/reference.hpp"
 
 namespace optinc {
 
@@ -23,9 +24,7 @@ namespace {
 constexpr double limit_sigmas = 6.5;
 constexpr std::size_t mesh_count = 200;
 
-std::unique_ptr<Backend> reference() {
-  return BackendRegistry({reference_backend_entry()}).create("reference", Precision::f64);
-}
+using testing::reference;
 
 /// Haar-random meshes of one size with their ideal matrices.
 struct HaarMeshes {

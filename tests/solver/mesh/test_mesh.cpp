@@ -22,6 +22,7 @@
 #include "solver/mesh/program.hpp"
 #include "tests/solver/mesh/dense_mesh.hpp"
 #include "tests/support/haar.hpp"
+#include "tests/support/reference.hpp"
 
 namespace optinc {
 
@@ -35,9 +36,7 @@ using testing::haar_unitary;
 constexpr double pi = std::numbers::pi;
 const std::complex<double> i_unit(0, 1);
 
-std::unique_ptr<Backend> reference() {
-  return BackendRegistry({reference_backend_entry()}).create("reference", Precision::f64);
-}
+using testing::reference;
 
 Eigen::Matrix2cd to_matrix(const Transfer2x2<double>& transfer) {
   const auto entry = [](Complex<double> value) { return std::complex<double>(value.re, value.im); };

@@ -17,6 +17,7 @@
 #include "solver/onn/analytic.hpp"
 #include "solver/onn/mapping.hpp"
 #include "solver/onn/network_file.hpp"
+#include "tests/support/reference.hpp"
 
 namespace optinc {
 namespace {
@@ -48,7 +49,7 @@ Network example_network(Activation step = Activation::clipped_relu) {
   return build_analytic_network(make_code_format(4, 8), {AnalyticForm::ripple, step});
 }
 
-std::unique_ptr<Backend> reference() { return reference_backend_entry().create(Precision::f64); }
+using testing::reference;
 
 void check_equal(const Network& read, const Network& written) {
   CHECK(read.format == written.format);

@@ -11,17 +11,18 @@
 #include "solver/onn/accuracy.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/optinc/chip.hpp"
+#include "tests/support/reference.hpp"
 
 namespace optinc {
 namespace {
 
 constexpr std::uint64_t seed = 7;
 
-std::unique_ptr<Backend> reference() { return reference_backend_entry().create(Precision::f64); }
+using testing::reference;
 
 /// The unit of 4 servers and 8 bits that the tests disturb.
 struct Unit {
-  std::unique_ptr<Backend> backend = reference();
+  const Backend* backend = reference();
   Network network;
   MappedNetwork mapped;
   std::vector<Eigen::MatrixXcd> ideal;
