@@ -57,6 +57,7 @@ struct DecomposeOptions {
   std::string matrix;
   std::string out;
   std::string topology = enum_name(Topology::Kind::clements);
+  std::string mzi = enum_name(MziKind::standard);
   bool nearest = false;
   double unitarity_tolerance = default_unitarity_tolerance;
 };
@@ -244,8 +245,10 @@ ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options)
   Eigen::MatrixXcd matrix =
       parse_matrix(read_text(options.matrix), options.matrix, {"U_target", "U"}).values;
   if (options.nearest) matrix = nearest_unitary(matrix);
-  const MeshProgram program = decompose(
-      matrix, parse_enum<Topology::Kind>(options.topology).value(), options.unitarity_tolerance);
+  const MeshProgram program =
+      with_mzi_kind(decompose(matrix, parse_enum<Topology::Kind>(options.topology).value(),
+                              options.unitarity_tolerance),
+                    parse_enum<MziKind>(options.mzi).value());
   const std::unique_ptr<Backend> reference = context.registry.create("reference", Precision::f64);
   const double residual = matrix_error(reference->compose(ideal_state(program)), matrix);
   write_result(context, options.out, mesh_json(program, residual));
@@ -290,6 +293,8 @@ CommandAction declare_decompose(CLI::App& app) {
       ->required();
   add_choice_option(app, "--topology", options->topology, enum_names<Topology::Kind>(),
                     "arrangement of the MZIs");
+  add_choice_option(app, "--mzi", options->mzi, enum_names<MziKind>(),
+                    "plain MZIs, with a third coupler ahead, or with a waveguide crossing behind");
   app.add_flag("--nearest", options->nearest,
                "program the unitary nearest to the matrix (Frobenius norm)");
   app.add_option("--unitarity-tol", options->unitarity_tolerance,
@@ -309,7 +314,8 @@ std::vector<Command> mesh_commands() {
            .description =
                "Multiplies the MZIs of a mesh program out and prints {\"N\", \"U\"} as JSON, "
                "U[out][in]. "
-               "Errors in the file (alpha, beta, dtheta, dphi, dphi_out, f, q, g) and errors drawn "
+               "Errors in the file (alpha, beta, gamma, dtheta, dphi, dphi_out, f, q, g) and "
+               "errors drawn "
                "here add up; with any of them, E and the fidelity against the error-free mesh are "
                "printed too.",
            .examples = {{"optinc mesh compose mesh.json", "The ideal matrix:"},
@@ -343,7 +349,9 @@ std::vector<Command> mesh_commands() {
                           "residual ||U' - U||_F / sqrt(N). Phases lie in [0, 2 pi).",
            .examples = {{"optinc mesh decompose unitary.json --out mesh.json", "Write a program:"},
                         {"optinc mesh decompose noisy.json --topology reck --nearest",
-                         "A triangular mesh from a measured matrix:"}},
+                         "A triangular mesh from a measured matrix:"},
+                        {"optinc mesh decompose unitary.json --mzi three_splitter",
+                         "MZIs that can be corrected at any size of the mesh:"}},
            .declare = declare_decompose},
           {.name = "mesh propagate",
            .summary = "fields through a programmed mesh",

@@ -24,6 +24,11 @@ void apply_static_errors(const StaticImperfections& imperfections, const UnitNor
       imperfections.coupler_mean_rad + imperfections.coupler_sigma_rad * normals.value[3];
 }
 
+double third_coupler_error_rad(const StaticImperfections& imperfections,
+                               const UnitNormals& normals) {
+  return imperfections.coupler_mean_rad + imperfections.coupler_sigma_rad * normals.value[0];
+}
+
 double output_screen_error_rad(const StaticImperfections& imperfections,
                                const UnitNormals& normals) {
   if (!imperfections.phase_on_output_screen) return 0;
@@ -43,8 +48,8 @@ double optical_crosstalk_angle_rad(double crosstalk_db) {
   return std::asin(std::pow(10.0, crosstalk_db / 20));
 }
 
-double mzi_loss_db(const LossParameters& loss, double normal) {
-  return std::max(0.0, loss.mzi_db + loss.mzi_sigma_db * normal);
+double block_loss_db(const LossParameters& loss, double normal) {
+  return std::max(0.0, loss.mzi_db + loss.mzi_sigma_db * normal) + loss.crossing_db;
 }
 
 double detuned_phase_factor(const Detuning& detuning) {

@@ -20,12 +20,15 @@ enum class LossPlacement {
 struct LossParameters {
   double mzi_db = 0;               ///< mean loss of an MZI, both modes alike
   double mzi_sigma_db = 0;         ///< Gaussian spread from MZI to MZI, cut at 0 dB
+  double crossing_db = 0;          ///< of a waveguide crossing, both modes alike
   double waveguide_db_per_cm = 0;  ///< along every column, MZI or not
   double facet_db = 0;             ///< per passage between fibre or modulator and chip
   LossPlacement placement{};
 
   /// True when there is no mean loss; the spread may be on.
-  bool lossless() const { return mzi_db == 0 && waveguide_db_per_cm == 0 && facet_db == 0; }
+  bool lossless() const { return block_db() == 0 && waveguide_db_per_cm == 0 && facet_db == 0; }
+  /// Mean loss of an MZI with its crossing, dB.
+  double block_db() const { return mzi_db + crossing_db; }
 };
 
 /// Operation away from the design point. A temperature rise acts as the wavelength detuning that
@@ -66,6 +69,10 @@ struct StaticImperfections {
 void apply_static_errors(const StaticImperfections& imperfections, const UnitNormals& normals,
                          MziState<double>& mzi_state);
 
+/// Splitting-angle error of a third coupler, rad. `normals`: its DrawId::third_coupler block.
+double third_coupler_error_rad(const StaticImperfections& imperfections,
+                               const UnitNormals& normals);
+
 /// Phase error of one output-screen mode from the unit normal of its heater, rad.
 double output_screen_error_rad(const StaticImperfections& imperfections,
                                const UnitNormals& normals);
@@ -80,8 +87,8 @@ double amplitude_transmission(double loss_db);
 /// Angle of the coupler that moves the power share 10^(dB/10): sin^2 kappa.
 double optical_crosstalk_angle_rad(double crosstalk_db);
 
-/// Loss of one MZI, dB. `normal`: first of its DrawId::mzi_loss block.
-double mzi_loss_db(const LossParameters& loss, double normal);
+/// Loss of one MZI with its crossing, dB. `normal`: first of its DrawId::mzi_loss block.
+double block_loss_db(const LossParameters& loss, double normal);
 
 /// Factor on every phase: design wavelength over effective wavelength.
 double detuned_phase_factor(const Detuning& detuning);

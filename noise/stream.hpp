@@ -14,6 +14,7 @@ enum class DrawId : std::uint16_t {
   static_output_screen = 1,  ///< element = mode; first normal: screen phase
   code_sample = 2,           ///< element = sample; word i of symbol j: level of input 4 j + i
   mzi_loss = 3,              ///< element = MZI in flat order; first normal: its loss
+  third_coupler = 4,         ///< element = MZI in flat order; first normal: its third coupler
 };
 
 /// Names one Philox4x32-10 block: a deviate depends on nothing else.

@@ -66,6 +66,14 @@ struct EnumNames<Topology::Kind> {
 };
 
 template <>
+struct EnumNames<MziKind> {
+  static constexpr std::array<std::pair<MziKind, std::string_view>, 3> table{
+      {{MziKind::standard, "standard"},
+       {MziKind::three_splitter, "three_splitter"},
+       {MziKind::crossing, "crossing"}}};
+};
+
+template <>
 struct EnumNames<LossPlacement> {
   static constexpr std::array<std::pair<LossPlacement, std::string_view>, 2> table{
       {{LossPlacement::mzi_only, "mzi_only"}, {LossPlacement::balanced, "balanced"}}};

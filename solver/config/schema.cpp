@@ -121,6 +121,10 @@ void add_network(Keys& keys) {
                         "real part is the weight"));
   keys.push_back(
       choice("network.mesh", Text("clements"), {"clements", "reck"}, {}, "topology of the meshes"));
+  keys.push_back(
+      choice("network.mzi", Text("standard"), {"standard", "three_splitter", "crossing"}, {},
+             "MZIs of the meshes: plain, with a third coupler ahead, or with a waveguide "
+             "crossing behind"));
   keys.push_back(choice("network.calibration", Text("none"), {"none", "local", "self"}, {},
                         "correction of each chip's phases: from its known errors, or from fields "
                         "it measures"));
@@ -175,7 +179,8 @@ void add_loss_and_crosstalk(Keys& keys) {
       real(p + "loss.mzi_sigma_db", 0.0, 0, 100, "dB", "its spread over MZIs; a loss stays >= 0"));
   keys.push_back(real(p + "loss.waveguide_db_per_cm", 0.0, 0, 1000, "dB/cm",
                       "propagation loss over layout.column_pitch_um per column"));
-  keys.push_back(unbuilt_real(p + "loss.crossing_db", 0, unbounded, "dB", "loss of a crossing"));
+  keys.push_back(real(p + "loss.crossing_db", 0.0, 0, 100, "dB",
+                      "loss of a waveguide crossing, both modes (network.mzi = crossing)"));
   keys.push_back(real(p + "loss.facet_db", 0.0, 0, 100, "dB",
                       "coupling loss where light enters and leaves a layer"));
   keys.push_back(choice(p + "loss.placement", Text("mzi_only"), {"mzi_only", "balanced"}, {},

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "devices/angle.hpp"
+#include "solver/error.hpp"
 
 namespace optinc {
 
@@ -86,9 +89,20 @@ void attenuate(double loss_db, MziState<double>& state) {
 
 }  // namespace
 
+void validate(const StaticImperfections& imperfections, MziKind mzi_kind) {
+  if (imperfections.loss.crossing_db != 0 && mzi_kind != MziKind::crossing) {
+    throw ConfigError(fmt::format(
+        "imperfections.loss.crossing_db = {} but the meshes have no crossings; leave it "
+        "out or choose MZIs with one (network.mzi or a mesh program's mzi = "
+        "\"crossing\")",
+        imperfections.loss.crossing_db));
+  }
+}
+
 ChipMesh::ChipMesh(const MeshProgram& program, const StaticImperfections& imperfections,
                    std::uint16_t mesh_id, int facets)
     : imperfections_(imperfections), mesh_id_(mesh_id), facets_(facets) {
+  validate(imperfections, program.topology.mzi_kind);
   set_program(program);
   if (imperfections.phase_correlation_um > 0) {
     correlation_ = std::make_shared<const SparseMap>(
@@ -127,7 +141,8 @@ MeshState ChipMesh::chip(std::uint64_t seed, std::uint32_t chip, const MeshState
 
 MeshState ChipMesh::lossy_state() const {
   MeshState state = ideal_state(program_);
-  for (MziState<double>& mzi_state : state.mzis) attenuate(imperfections_.loss.mzi_db, mzi_state);
+  for (MziState<double>& mzi_state : state.mzis)
+    attenuate(imperfections_.loss.block_db(), mzi_state);
   set_losses(state);
   return state;
 }
@@ -149,6 +164,13 @@ void ChipMesh::draw_errors(std::uint64_t seed, std::uint32_t chip, MeshState& st
   StreamAddress address{
       .seed = seed, .chip = chip, .mesh_id = mesh_id_, .draw = DrawId::static_mzi};
   std::vector<UnitNormals> mzis = draw(address, state.mzis.size());
+  if (state.topology.mzi_kind == MziKind::three_splitter) {
+    address.draw = DrawId::third_coupler;
+    const std::vector<UnitNormals> third = draw(address, state.mzis.size());
+    for (std::size_t i = 0; i < third.size(); ++i) {
+      state.mzis[i].gamma_rad += third_coupler_error_rad(imperfections_, third[i]);
+    }
+  }
   address.draw = DrawId::static_output_screen;
   std::vector<UnitNormals> screen = draw(address, state.output_phase_rad.size());
   if (correlation_) replace_deviates((*correlation_)(heater_deviates(mzis, screen)), mzis, screen);
@@ -162,14 +184,14 @@ void ChipMesh::draw_errors(std::uint64_t seed, std::uint32_t chip, MeshState& st
 
 void ChipMesh::draw_losses(std::uint64_t seed, std::uint32_t chip, MeshState& state) const {
   const LossParameters& loss = imperfections_.loss;
-  if (loss.mzi_db == 0 && loss.mzi_sigma_db == 0) return;
+  if (loss.block_db() == 0 && loss.mzi_sigma_db == 0) return;
   const StreamAddress address{
       .seed = seed, .chip = chip, .mesh_id = mesh_id_, .draw = DrawId::mzi_loss};
   const std::vector<UnitNormals> normals = loss.mzi_sigma_db == 0
                                                ? std::vector<UnitNormals>(state.mzis.size())
                                                : draw(address, state.mzis.size());
   for (std::size_t i = 0; i < state.mzis.size(); ++i) {
-    attenuate(mzi_loss_db(loss, normals[i].value[0]), state.mzis[i]);
+    attenuate(block_loss_db(loss, normals[i].value[0]), state.mzis[i]);
   }
 }
 
@@ -181,7 +203,7 @@ void ChipMesh::set_losses(MeshState& state) const {
   state.common_amplitude_transmission *=
       amplitude_transmission(loss.waveguide_db_per_cm * length_cm + facets_ * loss.facet_db);
   if (loss.placement == LossPlacement::balanced) {
-    state.pass_amplitude_transmission *= amplitude_transmission(loss.mzi_db);
+    state.pass_amplitude_transmission *= amplitude_transmission(loss.block_db());
   }
 }
 
@@ -194,6 +216,7 @@ void ChipMesh::detune(MeshState& state) const {
     scale_phases(factor, mzi_state);
     mzi_state.alpha_rad += detuning.coupler_rad_per_nm * detuning_nm;
     mzi_state.beta_rad += detuning.coupler_rad_per_nm * detuning_nm;
+    mzi_state.gamma_rad += detuning.coupler_rad_per_nm * detuning_nm;
   }
   for (double& phase_rad : state.output_phase_rad) phase_rad *= factor;
 }

@@ -11,11 +11,16 @@
 
 namespace optinc {
 
+/// Throws ConfigError when an effect is on that a mesh of such MZIs has no place for: crossing loss
+/// without crossings.
+void validate(const StaticImperfections& imperfections, MziKind mzi_kind);
+
 /// Draws chips of a programmed mesh. What all chips share (driver rounding, thermal crosstalk, mean
 /// losses, the correlation of the fabrication error) is worked out once, in the constructor.
 class ChipMesh {
  public:
   /// Args: facets: how often light enters or leaves the chip at this mesh, for the facet loss.
+  /// Throws ConfigError as `validate` does.
   ChipMesh(const MeshProgram& program, const StaticImperfections& imperfections,
            std::uint16_t mesh_id, int facets = 2);
 

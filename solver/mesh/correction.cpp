@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -68,11 +69,14 @@ double missing_phase_rad(const Eigen::Matrix2cd& target, const Eigen::Matrix2cd&
 /// Corrects MZI after MZI in propagation order.
 class LocalCorrector {
  public:
-  LocalCorrector(const MeshProgram& target, const MeshState& chip)
+  /// Args: unprogrammed, the chip with all phases programmed to zero.
+  LocalCorrector(const MeshProgram& target, MeshState unprogrammed)
       : program_(target),
         ideal_(ideal_state(target)),
-        errors_(reprogrammed(chip, target, without_phases(target))),
-        pending_rad_(target.output_phase_rad.size()) {}
+        errors_(std::move(unprogrammed)),
+        pending_rad_(target.output_phase_rad.size()) {
+    program_.topology = errors_.topology;
+  }
 
   void run() {
     std::size_t mzi = 0;
@@ -111,9 +115,8 @@ class LocalCorrector {
   std::size_t out_of_range_ = 0;
 };
 
-}  // namespace
-
-MziSetting correct_mzi(const Eigen::Matrix2cd& target, const MziState<double>& errors) {
+/// The settings of a standard MZI.
+MziSetting correct_standard(const Eigen::Matrix2cd& target, const MziState<double>& errors) {
   MziState<double> actual = without_losses(errors);
   const SplitPosition split = locate_split(target, actual.alpha_rad, actual.beta_rad);
   MziSetting setting{.in_range = split.in_range};
@@ -127,6 +130,27 @@ MziSetting correct_mzi(const Eigen::Matrix2cd& target, const MziState<double>& e
   setting.upper_output_phase_rad = missing_phase_rad(target, attained, 0);
   setting.lower_output_phase_rad = missing_phase_rad(target, attained, 1);
   return setting;
+}
+
+}  // namespace
+
+MziSetting correct_mzi(const Eigen::Matrix2cd& target, const MziState<double>& errors) {
+  MziState<double> standard = errors;
+  standard.kind = MziKind::standard;
+  switch (errors.kind) {
+    case MziKind::three_splitter: {
+      const Eigen::Matrix2cd ahead = to_matrix(coupler(std::numbers::pi / 4 + errors.gamma_rad));
+      return correct_standard(target * ahead.adjoint(), standard);
+    }
+    case MziKind::crossing: {
+      MziSetting setting = correct_standard(target.colwise().reverse(), standard);
+      std::swap(setting.upper_output_phase_rad, setting.lower_output_phase_rad);
+      return setting;
+    }
+    case MziKind::standard:
+      break;
+  }
+  return correct_standard(target, standard);
 }
 
 MeshState reprogrammed(const MeshState& chip, const MeshProgram& programmed,
@@ -173,9 +197,18 @@ Correction better_of(const MeshProgram& target, MeshProgram candidate, std::size
           .kept_uncorrected = true};
 }
 
+MeshProgram with_mzi_kind(const MeshProgram& program, MziKind mzi_kind) {
+  if (mzi_kind == program.topology.mzi_kind) return program;
+  MeshProgram blank = without_phases(program);
+  blank.topology.mzi_kind = mzi_kind;
+  LocalCorrector corrector(program, ideal_state(blank));
+  corrector.run();
+  return std::move(corrector).program();
+}
+
 Correction correct_locally(const MeshProgram& target, const MeshState& chip,
                            const Eigen::MatrixXcd& ideal, const Backend& backend) {
-  LocalCorrector corrector(target, chip);
+  LocalCorrector corrector(target, reprogrammed(chip, target, without_phases(target)));
   corrector.run();
   const std::size_t out_of_range = corrector.out_of_range();
   return better_of(

@@ -21,9 +21,10 @@ struct MziSetting {
 };
 
 /// Phases that make an MZI with known errors a given unitary up to phases of its outputs. The split
-/// is attainable when sin^2(alpha + beta) <= T <= cos^2(alpha - beta), T = |target(0, 0)|^2 (the
-/// ends change places where cos(2 alpha) cos(2 beta) < 0); the nearest attainable one is taken
-/// otherwise. phi = 0 where it has no effect.
+/// of a standard MZI is attainable when sin^2(alpha + beta) <= T <= cos^2(alpha - beta), T =
+/// |target(0, 0)|^2 (the ends change places where cos(2 alpha) cos(2 beta) < 0); the nearest
+/// attainable one is taken otherwise. phi = 0 where it has no effect. The other kinds are a
+/// standard MZI with a fixed part ahead of it or behind it, which is taken off the target first.
 /// Args: target, unitary [out][in]; errors, the MZI with both phases programmed to zero. The
 /// transmissions of its arms are ignored.
 /// Source: Bandyopadhyay et al., arXiv 2103.04993; the closed form for theta and the range follow
@@ -54,6 +55,10 @@ MeshState reprogrammed(const MeshState& chip, const MeshProgram& programmed,
 /// Source: Bandyopadhyay et al., arXiv 2103.04993, section 3.
 Correction correct_locally(const MeshProgram& target, const MeshState& chip,
                            const Eigen::MatrixXcd& ideal, const Backend& backend);
+
+/// The program that gives the same matrix with MZIs of another kind, all free of errors. The
+/// `program` given has standard MZIs. Phases lie in [0, 2 pi).
+MeshProgram with_mzi_kind(const MeshProgram& program, MziKind mzi_kind);
 
 /// Throws DataError unless program and chip have the same topology and lists that fit it.
 void require_same_shape(const MeshProgram& program, const MeshState& chip);

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/error.hpp"
+#include "solver/names.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {
@@ -106,6 +107,13 @@ std::string topology_name(const Json& document, const std::string& name) {
   return topology_of_kind(text_entry(document, "kind", name), name);
 }
 
+MziKind read_mzi_kind(const Json& document, const std::string& name) {
+  if (!document.contains("mzi")) return MziKind::standard;
+  const std::string kind = text_entry(document, "mzi", name);
+  if (const auto known = parse_enum<MziKind>(kind)) return *known;
+  fail(name, fmt::format("mzi = \"{}\" (known: {})", kind, fmt::join(enum_names<MziKind>(), ", ")));
+}
+
 Topology read_topology(const Json& document, const std::string& name) {
   if (!document.contains("N")) fail(name, "N (number of modes) is missing");
   const int modes = whole_number(document.at("N"), name, "N");
@@ -128,8 +136,8 @@ Topology read_topology(const Json& document, const std::string& name) {
 }
 
 /// Keys that hold errors of a mesh.
-const std::vector<std::string> error_keys = {"alpha",    "beta", "dtheta", "dphi",
-                                             "dphi_out", "f",    "q",      "g"};
+const std::vector<std::string> error_keys = {"alpha",    "beta", "gamma", "dtheta", "dphi",
+                                             "dphi_out", "f",    "q",     "g"};
 
 /// Keys of a cross-check case that change its matrix in a way this reader does not model.
 void check_case_keys(const Json& document, const std::string& name) {
@@ -149,9 +157,9 @@ void check_case_keys(const Json& document, const std::string& name) {
 void check_keys(const Json& document, const std::string& name) {
   if (!document.is_object()) fail(name, "must be a JSON object");
   if (document.contains("kind")) return check_case_keys(document, name);
-  std::vector<std::string> known = {"N",        "topology", "shifts",       "lens",
-                                    "theta",    "phi",      "phi_out",      "residual",
-                                    "E_before", "E_after",  "out_of_range", "kept_uncorrected"};
+  std::vector<std::string> known = {
+      "N",       "topology", "shifts",   "lens",    "mzi",          "theta",           "phi",
+      "phi_out", "residual", "E_before", "E_after", "out_of_range", "kept_uncorrected"};
   known.insert(known.end(), error_keys.begin(), error_keys.end());
   for (const auto& [key, value] : document.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
@@ -208,8 +216,14 @@ void add_mzi_errors(const Json& document, const std::string& name, MeshFile& fil
   const std::vector<std::pair<const char*, double MziState<double>::*>> members = {
       {"alpha", &MziState<double>::alpha_rad},
       {"beta", &MziState<double>::beta_rad},
+      {"gamma", &MziState<double>::gamma_rad},
       {"dtheta", &MziState<double>::theta_rad},
       {"dphi", &MziState<double>::phi_rad}};
+  const MziKind kind = file.program.topology.mzi_kind;
+  if (document.contains("gamma") && kind != MziKind::three_splitter) {
+    fail(name, fmt::format("gamma is the error of a third coupler, which mzi = \"{}\" has not",
+                           enum_name(kind)));
+  }
   for (const auto& [key, member] : members) {
     const std::vector<double> errors = numbers(document, key, file.state.mzis.size(), name, false);
     file.has_errors = file.has_errors || !errors.empty();
@@ -255,6 +269,9 @@ nlohmann::ordered_json program_document(const MeshProgram& program) {
       document["lens"].push_back(column.mzi_count);
     }
   }
+  if (program.topology.mzi_kind != MziKind::standard) {
+    document["mzi"] = enum_name(program.topology.mzi_kind);
+  }
   document["theta"] = program.theta_rad;
   document["phi"] = program.phi_rad;
   document["phi_out"] = program.output_phase_rad;
@@ -268,6 +285,7 @@ MeshFile parse_mesh(const std::string& text, const std::string& name) {
   check_keys(document, name);
   MeshFile file;
   file.program.topology = read_topology(document, name);
+  file.program.topology.mzi_kind = read_mzi_kind(document, name);
   const std::size_t mzis = file.program.topology.mzi_count();
   const auto modes = static_cast<std::size_t>(file.program.topology.modes);
   file.program.theta_rad = numbers(document, "theta", mzis, name, true);

@@ -20,10 +20,12 @@ struct MeshFile {
 };
 
 /// Reads a JSON mesh program: N, topology ("clements", "reck", or "columns" with shifts and lens),
-/// theta, phi, phi_out, optional alpha, beta, dtheta, dphi, dphi_out and per-arm f, q (phase, rad)
-/// and g (power exponent: amplitude e^{g/2}) with columns [11, 21, 12, 22]. A cross-check case's
-/// `kind` implies its topology, and keys that describe a case (peer, convention, U, tol, ...) are
-/// then allowed. Args: text; name, for messages. Throws DataError naming key and problem.
+/// mzi ("standard", also where it is missing, "three_splitter", "crossing"), theta, phi, phi_out,
+/// optional alpha, beta, gamma (three_splitter only), dtheta, dphi, dphi_out and per-arm f, q
+/// (phase, rad) and g (power exponent: amplitude e^{g/2}) with columns [11, 21, 12, 22]. A
+/// cross-check case's `kind` implies its topology, and keys that describe a case (peer, convention,
+/// U, tol, ...) are then allowed. Args: text; name, for messages. Throws DataError naming key and
+/// problem.
 MeshFile parse_mesh(const std::string& text, const std::string& name);
 
 /// The program as JSON, with "residual" where given.

@@ -87,6 +87,7 @@ MeshState ideal_state(const MeshProgram& program) {
   for (std::size_t i = 0; i < state.mzis.size(); ++i) {
     state.mzis[i].theta_rad = program.theta_rad[i];
     state.mzis[i].phi_rad = program.phi_rad[i];
+    state.mzis[i].kind = program.topology.mzi_kind;
   }
   return state;
 }

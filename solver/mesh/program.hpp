@@ -32,6 +32,7 @@ struct Topology {
   Kind kind{};
   int modes{};
   std::vector<MeshColumn> columns;
+  MziKind mzi_kind{};  ///< of all its MZIs
 
   std::size_t mzi_count() const;
   friend bool operator==(const Topology&, const Topology&) = default;

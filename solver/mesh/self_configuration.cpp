@@ -252,7 +252,8 @@ struct Configured {
 Configured configure(const MeshProgram& target, Bench& bench,
                      const SelfConfigurationLimits& limits) {
   Controller controller(target, bench);
-  const std::size_t without_null = controller.null_all();
+  const bool can_null = target.topology.mzi_kind != MziKind::three_splitter;
+  const std::size_t without_null = can_null ? controller.null_all() : 0;
   controller.raise_overlap(limits);
   return {std::move(controller).program(), without_null};
 }

@@ -37,6 +37,9 @@ using MeasureFields =
 /// value; sweeps over all phases until `limits`. Measurements: 3 transfer matrices (N output
 /// fields each) for each phase and sweep. For a lossless chip this lowers E in every step.
 ///
+/// MZIs of kind three_splitter have no shifter that one mode reaches alone, which nulling needs:
+/// only part 2 is done for them, from the target's phases.
+///
 /// Noise of the measurement is not part of the model. Source of the idea of part 1: Hamerly,
 /// Bandyopadhyay, Englund, arXiv 2106.03249 and 2106.04363 (progressive nulling, there by other
 /// sequences of inputs); part 2 is coordinate ascent.

@@ -24,6 +24,7 @@ MappingOptions mapping_of(const ResolvedConfig& config) {
   MappingOptions mapping{.mapping = choice<Mapping>(config, "network.mapping"),
                          .segment = 0,
                          .mesh = choice<Topology::Kind>(config, "network.mesh"),
+                         .mzi = choice<MziKind>(config, "network.mzi"),
                          .gain = choice<LayerGain>(config, "network.layer_gain")};
   if (config.has("network.segment")) {
     mapping.segment = static_cast<int>(config.integer("network.segment"));
@@ -85,6 +86,7 @@ PointTask ChipRunner::task(std::size_t point) {
                 .calibration = choice<MeshCalibration>(config, "network.calibration")};
   task.calibration = choice<Calibration>(config, "receiver.calibration");
   validate(task.mapping);
+  validate(task.chips.imperfections, task.mapping.mzi);
   validate(task.chips.ablation, network(task)->layers.size(), task.mapping.mapping);
   return task;
 }
@@ -145,9 +147,9 @@ std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask
 
 std::shared_ptr<const ChipRunner::IdealOptics> ChipRunner::ideal_optics(const PointTask& task) {
   const MappingOptions& mapping = task.mapping;
-  const std::string key =
-      fmt::format("{} {} {} {} {}", enum_name(mapping.mapping), mapping.segment,
-                  enum_name(mapping.mesh), enum_name(mapping.gain), network_key(task));
+  const std::string key = fmt::format(
+      "{} {} {} {} {} {}", enum_name(mapping.mapping), mapping.segment, enum_name(mapping.mesh),
+      enum_name(mapping.mzi), enum_name(mapping.gain), network_key(task));
   return ideal_optics_.get(key, [&] {
     IdealOptics optics{.network = map_network(*network(task), mapping), .meshes = {}};
     optics.meshes = compose_ideal(optics.network, backend_);

@@ -62,6 +62,7 @@ LossParameters loss_of(const ResolvedConfig& config) {
   const Section section(config, "imperfections.loss.");
   return {.mzi_db = section.real("mzi_db"),
           .mzi_sigma_db = section.real("mzi_sigma_db"),
+          .crossing_db = section.real("crossing_db"),
           .waveguide_db_per_cm = section.real("waveguide_db_per_cm"),
           .facet_db = section.real("facet_db"),
           .placement = choice<LossPlacement>(config, section.path("placement"))};

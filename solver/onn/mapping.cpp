@@ -9,6 +9,7 @@
 #include <Eigen/SVD>
 
 #include "solver/error.hpp"
+#include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
 
 namespace optinc {
@@ -136,7 +137,7 @@ class Mapper {
           "network needs more than 65536 meshes (mesh ids are 16 bits); choose a "
           "larger network.segment");
     }
-    return {.program = decompose(unitary, options_.mesh),
+    return {.program = with_mzi_kind(decompose(unitary, options_.mesh), options_.mzi),
             .id = static_cast<std::uint16_t>(next_id_++)};
   }
 

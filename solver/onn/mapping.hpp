@@ -28,6 +28,7 @@ struct MappingOptions {
   Mapping mapping = Mapping::svd;
   int segment = 0;  ///< block size of segmented and real_part; 0: min(out, in)
   Topology::Kind mesh = Topology::Kind::clements;
+  MziKind mzi = MziKind::standard;
   LayerGain gain = LayerGain::nominal;
 };
 

@@ -10,12 +10,11 @@ namespace optinc::testing {
 
 namespace {
 
-template <class Matrix>
-Matrix haar_from(const Matrix& gaussian) {
-  const Eigen::HouseholderQR<Matrix> factors(gaussian);
-  Matrix unitary = factors.householderQ();
+Eigen::MatrixXcd haar_from(const Eigen::MatrixXcd& gaussian) {
+  const Eigen::HouseholderQR<Eigen::MatrixXcd> factors(gaussian);
+  Eigen::MatrixXcd unitary = factors.householderQ();
   for (Eigen::Index column = 0; column < unitary.cols(); ++column) {
-    const auto entry = factors.matrixQR()(column, column);
+    const std::complex<double> entry = factors.matrixQR()(column, column);
     unitary.col(column) *= entry / std::abs(entry);
   }
   return unitary;
@@ -39,7 +38,7 @@ Eigen::MatrixXd haar_orthogonal(int modes, std::uint64_t seed) {
   std::normal_distribution<double> normal;
   Eigen::MatrixXd gaussian(modes, modes);
   for (double& entry : gaussian.reshaped()) entry = normal(engine);
-  return haar_from(gaussian);
+  return haar_from(gaussian).real();
 }
 
 }  // namespace optinc::testing

@@ -28,10 +28,17 @@ inline Eigen::Matrix2cd dense_mzi(const MziState<double>& state) {
     return matrix;
   };
   const double balanced_rad = std::numbers::pi / 4;
-  return splitter(balanced_rad + state.beta_rad) *
-         arms(state.internal_upper, state.theta_rad, state.internal_lower) *
-         splitter(balanced_rad + state.alpha_rad) *
-         arms(state.input_upper, state.phi_rad, state.input_lower);
+  const Eigen::Matrix2cd standard =
+      splitter(balanced_rad + state.beta_rad) *
+      arms(state.internal_upper, state.theta_rad, state.internal_lower) *
+      splitter(balanced_rad + state.alpha_rad) *
+      arms(state.input_upper, state.phi_rad, state.input_lower);
+  if (state.kind == MziKind::three_splitter) {
+    return standard * splitter(balanced_rad + state.gamma_rad);
+  }
+  Eigen::Matrix2cd crossing;
+  crossing << 0, 1, 1, 0;
+  return state.kind == MziKind::crossing ? crossing * standard : standard;
 }
 
 /// Transfer matrix of a mesh as a product of full N x N matrices: the oracle of the column sweep.

@@ -157,6 +157,19 @@ TEST_CASE("decompose programs a Reck mesh, and the nearest unitary on request") 
   CHECK(composed.at("U").at("re").at(1).at(0).get<double>() == Approx(0.6).epsilon(1e-14));
 }
 
+TEST_CASE("decompose programs the other kinds of MZI, and compose reads them") {
+  const Folder folder;
+  const std::string swap = folder.write("u.json", R"({"re": [[0, 0, 1], [1, 0, 0], [0, 1, 0]]})");
+  for (const std::string mzi : {"three_splitter", "crossing"}) {
+    const Json program = result_of({"decompose", swap, "--mzi", mzi});
+    CHECK(program.at("mzi") == mzi);
+    CHECK(program.at("theta") != result_of({"decompose", swap}).at("theta"));
+    CHECK(program.at("residual").get<double>() < 1e-14);
+    const Json composed = result_of({"compose", folder.write("p.json", program.dump())});
+    CHECK(largest_difference(composed.at("U"), read_json(swap)) < 1e-14);
+  }
+}
+
 TEST_CASE("every option of mesh compose changes something") {
   const std::string path = case_path(case_01);
   const std::vector<std::string> base = {
@@ -278,6 +291,8 @@ TEST_CASE("wrong use of mesh commands ends with one message and the exit code of
       {{"decompose", "matrix.h5"}, 2, "not built yet"},
       {{"decompose", rectangle, "--topology", "diamond"}, 2, "--topology"},
       {{"decompose", stretched}, 3, "--nearest"},
+      {{"decompose", stretched, "--mzi", "double"}, 2, "--mzi"},
+      {{"compose", mesh, "--set", "imperfections.loss.crossing_db=0.1"}, 2, "no crossings"},
       {{"decompose", rectangle, "--nearest"}, 3, "1 x 2"},
       {{"compose", mesh, "--set", "network.form=ripple"}, 2, "not a setting of a mesh"},
       {{"compose", mesh, "--set", "imperfections.loss.mzi_db=-1"}, 2, "must lie in"},

@@ -235,6 +235,8 @@ TEST_CASE("every built key changes the rows") {
         "network.step=relu",
         "network.layer_gain=none",
         "network.mesh=reck",
+        "network.mzi=three_splitter",
+        "network.mzi=crossing",
         "network.calibration=local",
         "network.calibration=self",
         "network.mapping=segmented",
@@ -259,6 +261,7 @@ TEST_CASE("every built key changes the rows") {
         "montecarlo.seed=2"}},
       {{"network.mapping=real_part"}, {"network.segment=3"}},
       {{"imperfections.loss.mzi_db=0.1"}, {"imperfections.loss.placement=balanced"}},
+      {{"network.mzi=crossing"}, {"imperfections.loss.crossing_db=0.1"}},
       {{"imperfections.loss.waveguide_db_per_cm=1"}, {"layout.column_pitch_um=900"}},
       {{"imperfections.detuning.wavelength_nm=1"},
        {"imperfections.detuning.center_wavelength_nm=1310",
@@ -309,6 +312,7 @@ TEST_CASE("settings of an effect that is off, and of a network without them, are
            {{"imperfections.crosstalk.optical_db=0"}, "must lie in"},
            {{"network.segment=4"}, "network.segment goes with"},
            {{"ablation.layer=5"}, "layers 0 .. 4"},
+           {{"imperfections.loss.crossing_db=0.1"}, "no crossings"},
            {{"network.mapping=real_part", "ablation.meshes=output"}, "one mesh per block"}}) {
     std::vector<std::string> args;
     for (const std::string& setting : misuse.settings) args.insert(args.end(), {"--set", setting});
