@@ -16,7 +16,7 @@ def run(*command):
     return result.stdout
 
 
-def build(cmake, work_dir, options):
+def build(cmake, work_dir, options, targets=("all",)):
     """Builds the consumer afresh in work_dir. The build type is empty: fast to compile."""
     run(cmake, "-S", CONSUMER, "-B", work_dir, "--fresh", *options)
-    run(cmake, "--build", work_dir, "--clean-first")
+    run(cmake, "--build", work_dir, "--clean-first", "--target", *targets)
