@@ -5,6 +5,7 @@ add_library(optinc_flags INTERFACE)
 target_compile_options(optinc_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wdouble-promotion -Wnon-virtual-dtor
   $<$<BOOL:${OPTINC_WERROR}>:-Werror>
+  $<$<BOOL:${OPTINC_FUZZ}>:-fsanitize=fuzzer-no-link>
   $<$<BOOL:${OPTINC_SANITIZE}>:-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer>)
 target_link_options(optinc_flags INTERFACE
   $<$<BOOL:${OPTINC_SANITIZE}>:-fsanitize=address,undefined>)
