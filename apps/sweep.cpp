@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <system_error>
@@ -31,8 +32,9 @@ volatile std::sig_atomic_t caught_signal = 0;
 
 void remember_signal(int signal) { caught_signal = signal; }
 
-/// While it lives, the first SIGINT or SIGTERM only asks for a stop (a second one ends the
-/// program), and a file that grows over its limit is a write error, not a signal.
+/// While it lives, the first SIGINT or SIGTERM only asks for a stop (a second
+/// one ends the program), and a file that grows over its limit is a write
+/// error, not a signal.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -65,6 +67,7 @@ struct SweepCommandOptions {
   std::string out;
   std::string chips;
   std::string seed;
+  std::string shard = "0/1";
   BackendOptions backend;
   unsigned threads = 0;
   bool fresh = false;
@@ -74,7 +77,8 @@ struct SweepCommandOptions {
   std::vector<std::string> set;
 };
 
-/// Progress on stderr: one rewritten line on a terminal, a plain line every 10 s elsewhere.
+/// Progress on stderr: one rewritten line on a terminal, a plain line every 10
+/// s elsewhere.
 class ProgressPrinter {
  public:
   ProgressPrinter(CommandContext& context, bool quiet) : context_(context), quiet_(quiet) {}
@@ -123,7 +127,8 @@ class ProgressPrinter {
   Clock::time_point shown_ = Clock::now();
 };
 
-/// share/optinc beside the bin folder of the running program; empty when it is not there.
+/// share/optinc beside the bin folder of the running program; empty when it is
+/// not there.
 std::filesystem::path installed_data_directory() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -138,6 +143,15 @@ SweepConfig load(const SweepCommandOptions& options) {
   SweepConfig sweep = load_sweep_config(options.config, overrides);
   sweep.data_directory = installed_data_directory();
   return sweep;
+}
+
+Shard shard_option(const SweepCommandOptions& options) {
+  const std::optional<Shard> shard = parse_shard(options.shard);
+  if (!shard) {
+    throw ConfigError(
+        fmt::format("--shard {} (must be i/n with 0 <= i < n, e.g. 0/4)", options.shard));
+  }
+  return *shard;
 }
 
 nlohmann::ordered_json point_json(const SweepConfig& sweep, std::size_t point, FileHashes& hashes) {
@@ -264,7 +278,8 @@ std::string summary_json(const SummaryTable& table) {
 ExitCode interrupted(CommandContext& context, const SweepCommandOptions& options,
                      const SweepProgress& progress) {
   context.err << fmt::format(
-      "optinc: stopped after {} of {} rows, all saved in {}; run the same command again to "
+      "optinc: stopped after {} of {} rows, all saved "
+      "in {}; run the same command again to "
       "continue\n",
       progress.done, progress.total, options.out);
   return caught_signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
@@ -274,12 +289,7 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   const SweepConfig sweep = load(options);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
   if (options.dry_run) return print_dry_run(context, sweep, *backend, options.json);
-  if (options.out.empty() || options.out == "-") {
-    throw ConfigError("a sweep writes several files beside each other; give --out FILE.csv");
-  }
-  if (std::filesystem::path(options.out).extension() != ".csv") {
-    throw ConfigError(fmt::format("--out {} (must end in .csv)", options.out));
-  }
+  require_csv_out(options.out);
   const SignalGuard signals;
   ProgressPrinter printer(context, options.quiet);
   const unsigned threads =
@@ -289,7 +299,10 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
                 {.rows = options.out,
                  .threads = threads,
                  .fresh = options.fresh,
-                 .identity = {backend->name(), options.backend.precision, build_info::version},
+                 .identity = {.backend = backend->name(),
+                              .precision = options.backend.precision,
+                              .version = build_info::version,
+                              .shard = shard_option(options)},
                  .stop_requested = [] { return caught_signal != 0; },
                  .progress = [&](const SweepProgress& state) { printer.show(state); },
                  .notice =
@@ -314,6 +327,12 @@ CommandAction declare_sweep(CLI::App& app) {
       ->type_name("N");
   app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")->type_name("N");
   add_backend_options(app, options->backend);
+  app.add_option("--shard", options->shard,
+                 "only the chips whose number mod n is i, for arrays of jobs; "
+                 "`optinc combine` "
+                 "puts the n files together")
+      ->type_name("i/n")
+      ->default_str(options->shard);
   app.add_option("--threads", options->threads,
                  "chips computed at once; no result depends on it (default: all cores)")
       ->check(CLI::Range(1, 4096))
@@ -334,14 +353,29 @@ std::vector<Command> sweep_commands() {
   return {
       {.name = "sweep",
        .summary = "Monte-Carlo robustness sweep over imperfections",
-       .description =
-           "Simulates chips at every point of the sweep and writes one CSV row per point and "
-           "chip, a summary row per point and a manifest that says what was run.\n\n"
-           "Running the same command again continues where the file stops; a finished sweep "
-           "changes nothing. A larger --chips continues a file only while all its rows are of the "
-           "first point, since rows are ordered by point, then chip; else it asks for --fresh or "
-           "another file. SIGINT and SIGTERM finish the chips in work and save them.\n\n"
-           "`optinc schema` documents the columns, `optinc schema --config` the keys.",
+       .description = "Simulates chips at every point of the sweep and "
+                      "writes one CSV row per point and "
+                      "chip, a summary row per point and a manifest that "
+                      "says what was run.\n\n"
+                      "Running the same command again continues where the "
+                      "file stops; a finished sweep "
+                      "changes nothing. A larger --chips continues a file "
+                      "only while all its rows are of the "
+                      "first point, since rows are ordered by point, then "
+                      "chip; else it asks for --fresh or "
+                      "another file. SIGINT and SIGTERM finish the chips "
+                      "in work and save them.\n\n"
+                      "--shard i/n computes a part of the sweep: of every "
+                      "point the chips whose number mod n "
+                      "is i, in the rows they have in the whole sweep. "
+                      "Each shard has an --out file of its "
+                      "own, which only that shard continues. The summary "
+                      "of a shard is over its own chips, "
+                      "so its yields and quantiles are those of a smaller "
+                      "sample; the summary of the whole "
+                      "sweep is what `optinc combine` writes.\n\n"
+                      "`optinc schema` documents the columns, `optinc "
+                      "schema --config` the keys.",
        .examples = {{"optinc sweep data/sweeps/quickstart.toml --out r.csv", "The shipped sweep:"},
                     {"optinc sweep my.toml --out r.csv --chips 1000 --set "
                      "imperfections.coupler.sigma_rad=0.01",
