@@ -30,7 +30,7 @@ const std::vector<std::string>& unbuilt_commands() {
 
 /// Options of the design that this version refuses with a message of its own.
 const std::vector<std::string>& unbuilt_options() {
-  static const std::vector<std::string> names = {"--time-limit", "--layers"};
+  static const std::vector<std::string> names = {"--layers"};
   return names;
 }
 

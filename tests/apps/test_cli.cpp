@@ -207,7 +207,7 @@ TEST_CASE("what the design has and this version lacks is refused as such") {
       CHECK(contains(result.err, "not built yet in this version"));
     }
   }
-  for (const char* option : {"--time-limit", "--layers"}) {
+  for (const char* option : {"--layers"}) {
     const test::CliRun result = run({"sweep", "a.toml", option, "1"});
     INFO(result.err);
     CHECK(result.code == 2);

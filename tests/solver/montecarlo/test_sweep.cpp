@@ -499,7 +499,7 @@ TEST_CASE("bad input of the sweep command has a message and a code") {
        4,
        "f32"},
       {{"sweep", config, "--out", fixture.rows, "--shard", "2/2"}, 2, "0 <= i < n"},
-      {{"sweep", config, "--out", fixture.rows, "--time-limit", "5"}, 2, "not built yet"},
+      {{"sweep", config, "--out", fixture.rows, "--time-limit", "5m"}, 2, "min"},
       {{"sweep", config, "--out", fixture.rows, "--layers"}, 2, "not built yet"}};
   for (const Case& mistake : cases) {
     const CliRun result = run(mistake.args);
@@ -521,7 +521,7 @@ TEST_CASE("a dry run lists the points and writes nothing") {
   SweepFixture fixture;
   const CliRun text = run({"sweep", fixture.config, "--dry-run"});
   CHECK(text.code == 0);
-  CHECK(contains(text.out, "2 points x 3 chips"));
+  CHECK(contains(text.out, "2 points x 3 chips = 6 rows"));
   const CliRun json = run({"sweep", fixture.config, "--dry-run", "--json"});
   const auto document = nlohmann::json::parse(json.out);
   REQUIRE(document.at("points").size() == 2);
