@@ -33,6 +33,16 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
+/// Waits until the file is longer than `size` bytes; a second at most.
+void wait_for_growth(const std::string& path, std::size_t size) {
+  for (int i = 0; i < 1000; ++i) {
+    std::error_code error;
+    const std::uintmax_t now = std::filesystem::file_size(path, error);
+    if (!error && now > size) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 /// Numbers the way much of Europe prints them.
 class CommaNumbers : public std::numpunct<char> {
  protected:
@@ -63,7 +73,7 @@ class ScopedLocale {
 
 TEST_CASE("killed twenty times at random moments, then the same bytes") {
   const TinySweep tiny;
-  const std::string chips = "1000";
+  const std::string chips = "2000";
   REQUIRE(tiny.sweep({"--chips", chips}).code == 0);
   const std::string rows = read_text(tiny.rows);
   const std::string summary = summary_of(tiny.rows);
@@ -73,8 +83,11 @@ TEST_CASE("killed twenty times at random moments, then the same bytes") {
   std::mt19937 random(7);
   int killed = 0;
   for (int round = 0; round < 20; ++round) {
+    const std::size_t before = read_text(victim).size();
     const pid_t child = start_program(args, tiny.path("err"));
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 100000));
+    // Every third time anywhere from the start on, else among the rows.
+    if (round % 3 != 0) wait_for_growth(victim, before);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
     kill(child, SIGKILL);
     killed += WIFSIGNALED(wait_status(child)) ? 1 : 0;
     if (std::filesystem::exists(tiny.path("k.manifest.json"))) {
