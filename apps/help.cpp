@@ -98,6 +98,7 @@ const std::vector<ExitCodeText>& exit_code_texts() {
       {ExitCode::usage, "usage or configuration"},
       {ExitCode::data, "data missing, corrupt or in conflict; output cannot be written"},
       {ExitCode::backend_unavailable, "backend, precision or external program not available"},
+      {ExitCode::time_limit, "stopped by --time-limit with work left; what was computed is saved"},
       {ExitCode::interrupted, "interrupted (SIGINT); what was computed is saved"},
       {ExitCode::terminated, "terminated (SIGTERM); what was computed is saved"}};
   return texts;
@@ -105,7 +106,8 @@ const std::vector<ExitCodeText>& exit_code_texts() {
 
 const char* const reproducibility_text =
     "The same seed, version, backend, instruction set and precision give identical bytes for any "
-    "thread count and any resume point. Random bits are the same on all backends. A deviate "
+    "thread count, any division into shards and any resume point. Random bits are the same on all "
+    "backends. A deviate "
     "depends on seed, chip, mesh, element and symbol alone, so the same chip meets the same "
     "errors at every sweep point and sigma only scales them.";
 

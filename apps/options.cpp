@@ -2,6 +2,7 @@
 #include "apps/options.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <ostream>
 #include <utility>
 #include <vector>
@@ -97,6 +98,15 @@ void add_out_option(CLI::App& app, std::string& out) {
   app.add_option("--out", out, "output file, - for standard output")
       ->type_name("FILE|-")
       ->default_str("-");
+}
+
+void require_csv_out(const std::string& out) {
+  if (out.empty() || out == "-") {
+    throw ConfigError("a result is several files beside each other; give --out FILE.csv");
+  }
+  if (std::filesystem::path(out).extension() != ".csv") {
+    throw ConfigError(fmt::format("--out {} (must end in .csv)", out));
+  }
 }
 
 void write_result(CommandContext& context, const std::string& out_option, const std::string& text) {

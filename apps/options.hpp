@@ -35,6 +35,9 @@ CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::stri
 /// Declares --out FILE|- with "-" as default.
 void add_out_option(CLI::App& app, std::string& out);
 
+/// Throws ConfigError unless `out` names a CSV file: a result is several files beside each other.
+void require_csv_out(const std::string& out);
+
 /// Writes text to `out_option`: "-" is the context's standard output, else a file, atomically.
 void write_result(CommandContext& context, const std::string& out_option, const std::string& text);
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
-#include "solver/montecarlo/sweep_run.hpp"
+#include "solver/montecarlo/result_files.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {

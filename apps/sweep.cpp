@@ -4,7 +4,9 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <system_error>
@@ -20,6 +22,7 @@
 #include "build_info.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/chip_runner.hpp"
+#include "solver/montecarlo/memory_estimate.hpp"
 #include "solver/montecarlo/sweep_run.hpp"
 #include "solver/text.hpp"
 
@@ -65,6 +68,8 @@ struct SweepCommandOptions {
   std::string out;
   std::string chips;
   std::string seed;
+  std::string shard = "0/1";
+  std::string time_limit = "none";
   BackendOptions backend;
   unsigned threads = 0;
   bool fresh = false;
@@ -140,6 +145,15 @@ SweepConfig load(const SweepCommandOptions& options) {
   return sweep;
 }
 
+Shard shard_option(const SweepCommandOptions& options) {
+  const std::optional<Shard> shard = parse_shard(options.shard);
+  if (!shard) {
+    throw ConfigError(
+        fmt::format("--shard {} (must be i/n with 0 <= i < n, e.g. 0/4)", options.shard));
+  }
+  return *shard;
+}
+
 nlohmann::ordered_json point_json(const SweepConfig& sweep, std::size_t point, FileHashes& hashes) {
   const ResolvedConfig config = sweep.point(point);
   nlohmann::ordered_json axes = nlohmann::ordered_json::object();
@@ -149,26 +163,69 @@ nlohmann::ordered_json point_json(const SweepConfig& sweep, std::size_t point, F
   return {{"task_id", task_id(sweep, config, hashes)}, {"axes", axes}};
 }
 
-/// What would run: points with their task ids, chips and codes.
-ExitCode print_dry_run(CommandContext& context, const SweepConfig& sweep, const Backend& backend,
-                       bool json) {
+unsigned thread_count(const SweepCommandOptions& options) {
+  return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// What a sweep would do.
+struct DryRun {
+  std::uint64_t chips = 0;  ///< per point, of the shard
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  MemoryEstimate memory;  ///< of the point that needs most
+};
+
+DryRun dry_run(const SweepConfig& sweep, const Backend& backend, const Shard& shard,
+               unsigned threads) {
   ChipRunner runner(sweep, backend);
   FileHashes hashes;
-  const std::int64_t chips = sweep.point(0).integer("montecarlo.chips");
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  const auto all_chips = static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.chips"));
+  require_chips(shard, all_chips);
+  DryRun result;
+  result.chips = shard.chips(all_chips);
   for (std::size_t point = 0; point < sweep.points(); ++point) {
+    const PointTask task = runner.task(point);
+    const std::size_t codes = runner.codes(task);
+    const MemoryEstimate memory = estimate_memory(*runner.mapped_network(task), codes);
+    if (memory.total(threads) > result.memory.total(threads)) result.memory = memory;
     nlohmann::ordered_json entry = point_json(sweep, point, hashes);
-    entry["codes"] = runner.codes(runner.task(point));
-    points.push_back(entry);
+    entry["codes"] = codes;
+    result.points.push_back(entry);
   }
-  if (json) {
-    const nlohmann::ordered_json document = {{"chips", chips}, {"points", points}};
+  return result;
+}
+
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{:.3g} MiB", static_cast<double>(bytes) / (1U << 20U));
+}
+
+/// What would run: points with their task ids, chips and codes, and the memory it takes.
+ExitCode print_dry_run(CommandContext& context, const SweepConfig& sweep, const Backend& backend,
+                       const SweepCommandOptions& options) {
+  const unsigned threads = thread_count(options);
+  const DryRun plan = dry_run(sweep, backend, shard_option(options), threads);
+  const MemoryEstimate& memory = plan.memory;
+  const std::uint64_t rows = plan.chips * sweep.points();
+  if (options.json) {
+    const nlohmann::ordered_json document = {{"chips", plan.chips},
+                                             {"rows", rows},
+                                             {"threads", threads},
+                                             {"memory_bytes",
+                                              {{"code_table", memory.code_table},
+                                               {"shared_meshes", memory.shared_meshes},
+                                               {"per_thread", memory.per_thread},
+                                               {"total", memory.total(threads)}}},
+                                             {"points", plan.points}};
     context.out << document.dump(2) << "\n";
     return ExitCode::done;
   }
-  context.out << fmt::format("{} points x {} chips on backend {}; nothing was written\n",
-                             sweep.points(), chips, backend.name());
-  for (const auto& point : points) {
+  context.out << fmt::format(
+      "{} points x {} chips = {} rows on backend {}; nothing was written\n"
+      "memory of the largest point about {}: code table {}, shared meshes {}, {} for each of {} "
+      "threads\n",
+      sweep.points(), plan.chips, rows, backend.name(), mebibytes(memory.total(threads)),
+      mebibytes(memory.code_table), mebibytes(memory.shared_meshes), mebibytes(memory.per_thread),
+      threads);
+  for (const auto& point : plan.points) {
     std::string axes;
     for (const auto& [path, value] : point["axes"].items()) {
       axes += fmt::format("  {}={}", path, value.dump());
@@ -261,42 +318,81 @@ std::string summary_json(const SummaryTable& table) {
   return points.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-ExitCode interrupted(CommandContext& context, const SweepCommandOptions& options,
-                     const SweepProgress& progress) {
+/// A span of time from now on.
+class TimeLimit {
+ public:
+  /// Args: text, "90", "90s", "10min", "2h", "1d" or "none". Throws ConfigError.
+  explicit TimeLimit(const std::string& text) {
+    if (text == "none") return;
+    const std::size_t unit_start = std::min(text.find_first_not_of("0123456789."), text.size());
+    const double unit_s = unit_seconds(text.substr(unit_start));
+    double number = 0;
+    const bool valid = unit_start > 0 && unit_s > 0 &&
+                       parse_number(text.substr(0, unit_start), number) && number > 0;
+    if (!valid) {
+      throw ConfigError(fmt::format(
+          "--time-limit {} (must be a positive number with unit s, min, h or d, e.g. 10min)",
+          text));
+    }
+    limit_s_ = number * unit_s;
+  }
+
+  bool passed() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count() > limit_s_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// 0 for an unknown unit.
+  static double unit_seconds(const std::string& unit) {
+    if (unit.empty() || unit == "s") return 1;
+    if (unit == "min") return 60;
+    if (unit == "h") return 3600;
+    return unit == "d" ? 86400 : 0;
+  }
+
+  Clock::time_point start_ = Clock::now();
+  double limit_s_ = std::numeric_limits<double>::infinity();
+};
+
+ExitCode stopped(CommandContext& context, const SweepCommandOptions& options,
+                 const SweepProgress& progress) {
+  const bool by_signal = caught_signal != 0;
   context.err << fmt::format(
-      "optinc: stopped after {} of {} rows, all saved in {}; run the same command again to "
+      "optinc: stopped{} after {} of {} rows, all saved in {}; run the same command again to "
       "continue\n",
-      progress.done, progress.total, options.out);
+      by_signal ? "" : fmt::format(" by --time-limit {}", options.time_limit), progress.done,
+      progress.total, options.out);
+  if (!by_signal) return ExitCode::time_limit;
   return caught_signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
 }
 
 ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
+  const TimeLimit limit(options.time_limit);
+  const Shard shard = shard_option(options);
   const SweepConfig sweep = load(options);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  if (options.dry_run) return print_dry_run(context, sweep, *backend, options.json);
-  if (options.out.empty() || options.out == "-") {
-    throw ConfigError("a sweep writes several files beside each other; give --out FILE.csv");
-  }
-  if (std::filesystem::path(options.out).extension() != ".csv") {
-    throw ConfigError(fmt::format("--out {} (must end in .csv)", options.out));
-  }
+  if (options.dry_run) return print_dry_run(context, sweep, *backend, options);
+  require_csv_out(options.out);
   const SignalGuard signals;
   ProgressPrinter printer(context, options.quiet);
-  const unsigned threads =
-      options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   const SweepProgress progress =
       run_sweep(sweep, *backend,
                 {.rows = options.out,
-                 .threads = threads,
+                 .threads = thread_count(options),
                  .fresh = options.fresh,
-                 .identity = {backend->name(), options.backend.precision, build_info::version},
-                 .stop_requested = [] { return caught_signal != 0; },
+                 .identity = {.backend = backend->name(),
+                              .precision = options.backend.precision,
+                              .version = build_info::version,
+                              .shard = shard},
+                 .stop_requested = [&] { return caught_signal != 0 || limit.passed(); },
                  .progress = [&](const SweepProgress& state) { printer.show(state); },
                  .notice =
                      [&](const std::string& text) {
                        if (!options.quiet) context.err << "optinc: " << text << "\n";
                      }});
-  if (progress.done < progress.total) return interrupted(context, options, progress);
+  if (progress.done < progress.total) return stopped(context, options, progress);
   if (options.quiet && !options.json) return ExitCode::done;
   const SummaryTable table = read_summary(summary_file(options.out));
   context.out << (options.json ? summary_json(table) : summary_text(table));
@@ -314,15 +410,26 @@ CommandAction declare_sweep(CLI::App& app) {
       ->type_name("N");
   app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")->type_name("N");
   add_backend_options(app, options->backend);
+  app.add_option("--shard", options->shard,
+                 "only the chips whose number mod n is i, for arrays of jobs; `optinc combine` "
+                 "puts the n files together")
+      ->type_name("i/n")
+      ->default_str(options->shard);
   app.add_option("--threads", options->threads,
                  "chips computed at once; no result depends on it (default: all cores)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
+  app.add_option("--time-limit", options->time_limit,
+                 "start no new chip after this time (seconds, or with unit s, min, h, d), save "
+                 "those in work and return exit code 5 if any are left; the same command goes on")
+      ->type_name("TIME")
+      ->default_str(options->time_limit);
   app.add_option("--set", options->set, "override one key, e.g. workload.bits=6")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   app.add_flag("--fresh", options->fresh, "start over instead of continuing the file");
-  app.add_flag("--dry-run", options->dry_run, "list the sweep points and write nothing");
+  app.add_flag("--dry-run", options->dry_run,
+               "list the sweep points, rows and memory, write nothing");
   app.add_flag("--json", options->json, "print the summary as JSON instead of a table");
   app.add_flag("--quiet", options->quiet, "no progress and no table");
   return [options](CommandContext& context) { return run(context, *options); };
@@ -341,11 +448,18 @@ std::vector<Command> sweep_commands() {
            "changes nothing. A larger --chips continues a file only while all its rows are of the "
            "first point, since rows are ordered by point, then chip; else it asks for --fresh or "
            "another file. SIGINT and SIGTERM finish the chips in work and save them.\n\n"
+           "--shard i/n computes a part of the sweep: of every point the chips whose number mod n "
+           "is i, in the rows they have in the whole sweep. Each shard has an --out file of its "
+           "own, which only that shard continues. The summary of a shard is over its own chips, "
+           "so its yields and quantiles are those of a smaller sample; the summary of the whole "
+           "sweep is what `optinc combine` writes.\n\n"
            "`optinc schema` documents the columns, `optinc schema --config` the keys.",
        .examples = {{"optinc sweep data/sweeps/quickstart.toml --out r.csv", "The shipped sweep:"},
                     {"optinc sweep my.toml --out r.csv --chips 1000 --set "
                      "imperfections.coupler.sigma_rad=0.01",
                      "More chips and another splitter error:"},
+                    {"optinc sweep my.toml --out r$I.csv --shard $I/8 --time-limit 2h",
+                     "Job $I of 8, each at most two hours a time:"},
                     {"optinc sweep my.toml --dry-run", "What would run:"}},
        .declare = declare_sweep}};
 }

@@ -167,6 +167,11 @@ std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& ta
 
 std::size_t ChipRunner::codes(const PointTask& task) { return workload(task)->targets.size(); }
 
+std::shared_ptr<const MappedNetwork> ChipRunner::mapped_network(const PointTask& task) {
+  const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
+  return {ideal, &ideal->network};
+}
+
 ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
   const std::shared_ptr<const Workload> work = workload(task);
   const ChipOptics chip_optics = optics(task)->network.chip(seed, chip);

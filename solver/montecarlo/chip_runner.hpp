@@ -45,6 +45,9 @@ class ChipRunner {
   /// Number of different codes that the trace of a task holds.
   std::size_t codes(const PointTask& task);
 
+  /// Its network as meshes.
+  std::shared_ptr<const MappedNetwork> mapped_network(const PointTask& task);
+
   /// Simulates one chip.
   ChipResult run(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
 

@@ -49,6 +49,12 @@ int open_locked(const std::filesystem::path& path) {
   throw DataError(problem);
 }
 
+/// Whether the open file still has a name.
+bool is_in_a_folder(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) != 0 || status.st_nlink > 0;
+}
+
 /// Writes all of `text`; false with errno set when that fails.
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -86,6 +92,12 @@ void Journal::truncate(std::uint64_t size) {
 }
 
 void Journal::append(std::string_view record) {
+  if (!is_in_a_folder(descriptor_)) {
+    throw DataError(fmt::format(
+        "{} was removed or replaced while it was written, so its rows are lost; leave it in place "
+        "and run the same command again",
+        path_.string()));
+  }
   const off_t before = ::lseek(descriptor_, 0, SEEK_END);
   if (before >= 0 && write_all(descriptor_, record)) return;
   const std::string why = reason();

@@ -24,7 +24,8 @@ class Journal {
   /// Cuts the file after `size` bytes. Throws DataError.
   void truncate(std::uint64_t size);
 
-  /// Appends a record at once. When that fails (a full disk) what was written of it is cut off
+  /// Appends a record at once. Throws DataError when the file was removed or replaced meanwhile;
+  /// the record would be lost. When that fails (a full disk) what was written of it is cut off
   /// again, as far as possible, and DataError says that the earlier records are safe.
   void append(std::string_view record);
 

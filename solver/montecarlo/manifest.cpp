@@ -3,6 +3,7 @@
 
 #include <array>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "solver/error.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/montecarlo/columns.hpp"
+#include "solver/text.hpp"
 
 namespace optinc {
 
@@ -71,11 +73,12 @@ Json column_json(const CsvColumn& column) {
   return {{"name", column.name}, {"unit", column.unit}, {"meaning", column.meaning}};
 }
 
-Json columns_json(const SweepConfig& sweep) {
+Json columns_json(const Manifest& manifest) {
   Json columns = Json::array();
   for (const CsvColumn& column : identity_columns()) columns.push_back(column_json(column));
-  for (const std::string& path : sweep.axis_paths()) {
+  for (const std::string& path : axis_paths(manifest)) {
     const ConfigKey* key = find_config_key(path);
+    if (key == nullptr) throw DataError(fmt::format("unknown axis '{}' in a manifest", path));
     columns.push_back(column_json({path, key->unit, "swept: " + key->description}));
   }
   for (const CsvColumn& column : metric_columns()) columns.push_back(column_json(column));
@@ -93,10 +96,12 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-Json points_json(const std::vector<PointTime>& points) {
+Json points_json(const Manifest& manifest) {
   Json json = Json::array();
-  for (const PointTime& point : points) {
-    json.push_back({{"wall_s", point.wall_s}, {"core_s", point.core_s}});
+  for (std::size_t point = 0; point < manifest.points.size(); ++point) {
+    json.push_back({{"task_id", manifest.task_ids[point]},
+                    {"wall_s", manifest.points[point].wall_s},
+                    {"core_s", manifest.points[point].core_s}});
   }
   return json;
 }
@@ -107,10 +112,20 @@ Manifest manifest_from(const Json& document) {
   for (const auto& [name, value] : document.at("settings").items()) {
     manifest.settings[name] = value.dump();
   }
+  for (const auto& [key, name] : document.at("files").items()) {
+    manifest.files[key] = name.get<std::string>();
+  }
   for (const Json& point : document.at("points")) {
+    manifest.task_ids.push_back(point.at("task_id").get<std::string>());
     manifest.points.push_back({point.at("wall_s").get<double>(), point.at("core_s").get<double>()});
   }
   return manifest;
+}
+
+/// JSON text of a setting; "nothing" where it is not there.
+std::string setting_text(const Manifest& manifest, const std::string& name) {
+  const auto setting = manifest.settings.find(name);
+  return setting == manifest.settings.end() ? "nothing" : setting->second;
 }
 
 }  // namespace
@@ -118,6 +133,7 @@ Manifest manifest_from(const Json& document) {
 Manifest make_manifest(const SweepConfig& sweep, const RunIdentity& identity, FileHashes& hashes) {
   Manifest manifest;
   for (const auto& [path, value] : shared_values(sweep)) {
+    if (is_file_key(path)) manifest.files[path] = std::get<std::string>(value);
     // Files are known by their content, so that a copy elsewhere continues the same result.
     manifest.settings[path] =
         is_file_key(path) ? value_json("sha256:" + hashes.hex(sweep, std::get<std::string>(value)))
@@ -129,9 +145,15 @@ Manifest make_manifest(const SweepConfig& sweep, const RunIdentity& identity, Fi
   manifest.settings["precision"] = value_json(identity.precision);
   manifest.settings["version"] = value_json(identity.version);
   manifest.settings["physics_version"] = fmt::format("{}", physics_version);
+  if (!identity.shard.whole()) {
+    manifest.settings["shard"] = value_json(shard_text(identity.shard));
+  }
   // Both sides of a comparison then went through the same JSON text.
   for (auto& [name, text] : manifest.settings) text = Json::parse(text).dump();
   manifest.points.resize(sweep.points());
+  for (std::size_t point = 0; point < sweep.points(); ++point) {
+    manifest.task_ids.push_back(task_id(sweep, sweep.point(point), hashes));
+  }
   return manifest;
 }
 
@@ -148,19 +170,59 @@ std::vector<std::string> differing_settings(const Manifest& left, const Manifest
   return {names.begin(), names.end()};
 }
 
-void write_manifest(const std::filesystem::path& path, const SweepConfig& sweep,
-                    const Manifest& manifest) {
+std::string differences_text(const std::vector<std::string>& names, const Manifest& there,
+                             const Manifest& here) {
+  constexpr std::size_t longest_shown = 48;
+  std::vector<std::string> texts;
+  for (const std::string& name : names) {
+    const std::string values =
+        fmt::format(" ({} there, {} here)", setting_text(there, name), setting_text(here, name));
+    texts.push_back(values.size() > longest_shown ? name : name + values);
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::vector<std::string> axis_paths(const Manifest& manifest) {
+  std::vector<std::string> paths;
+  try {
+    for (const Json& group : Json::parse(manifest.settings.at("axes in order"))) {
+      for (const Json& path : group) paths.push_back(path.get<std::string>());
+    }
+  } catch (const std::exception&) {
+    throw DataError("a manifest does not list its axes");
+  }
+  return paths;
+}
+
+double number_setting(const Manifest& manifest, const std::string& name) {
+  const auto setting = manifest.settings.find(name);
+  double number = 0;
+  if (setting == manifest.settings.end() || !parse_number(setting->second, number)) {
+    throw DataError(fmt::format("a manifest has no number {}", name));
+  }
+  return number;
+}
+
+Shard shard_of(const Manifest& manifest) {
+  const auto setting = manifest.settings.find("shard");
+  if (setting == manifest.settings.end()) return {};
+  const Json text = Json::parse(setting->second);
+  const std::optional<Shard> shard =
+      text.is_string() ? parse_shard(text.get<std::string>()) : std::nullopt;
+  if (!shard) throw DataError(fmt::format("a manifest names no shard: {}", setting->second));
+  return *shard;
+}
+
+void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
   Json settings;
   for (const auto& [name, text] : manifest.settings) settings[name] = Json::parse(text);
   Json files = Json::object();
-  for (const auto& [key, value] : shared_values(sweep)) {
-    if (is_file_key(key)) files[key] = std::get<std::string>(value);
-  }
+  for (const auto& [key, name] : manifest.files) files[key] = name;
   const Json document = {
       {"format", manifest.format},
       {"settings", settings},
       {"files", files},
-      {"columns", columns_json(sweep)},
+      {"columns", columns_json(manifest)},
       {"summary_columns", summary_columns_json()},
       {"build",
        {{"version", build_info::version},
@@ -169,26 +231,27 @@ void write_manifest(const std::filesystem::path& path, const SweepConfig& sweep,
         {"build_type", build_info::build_type},
         {"flags", build_info::compiler_flags}}},
       {"host", {{"name", host_name()}, {"hardware_threads", std::thread::hardware_concurrency()}}},
-      {"points", points_json(manifest.points)}};
+      {"points", points_json(manifest)}};
   write_file_atomically(
       path, document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-Manifest read_manifest(const std::filesystem::path& path) {
+Manifest read_manifest(const std::filesystem::path& path, const std::string& advice) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    throw DataError(
-        fmt::format("{} is missing, so the result beside it cannot be continued; use "
-                    "--fresh to start over or another --out file",
-                    path.string()));
+    throw DataError(fmt::format("{} is missing (it says what the rows beside it are); {}",
+                                path.string(), advice));
   }
   try {
-    return manifest_from(Json::parse(file));
+    Manifest manifest = manifest_from(Json::parse(file));
+    // Whoever reads it relies on these.
+    (void)axis_paths(manifest);
+    (void)shard_of(manifest);
+    (void)number_setting(manifest, "montecarlo.chips");
+    (void)number_setting(manifest, "report.yield_limit");
+    return manifest;
   } catch (const std::exception& error) {
-    throw DataError(
-        fmt::format("{} is damaged ({}); use --fresh to start over or another --out "
-                    "file",
-                    path.string(), error.what()));
+    throw DataError(fmt::format("{} is damaged ({}); {}", path.string(), error.what(), advice));
   }
 }
 

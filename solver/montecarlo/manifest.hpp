@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "solver/config/sweep_config.hpp"
+#include "solver/montecarlo/shard.hpp"
 
 namespace optinc {
 
@@ -17,6 +18,7 @@ struct RunIdentity {
   std::string backend;
   std::string precision;
   std::string version;
+  Shard shard = {};
 };
 
 /// Time spent on a sweep point so far; what a killed run spent since it last saved is not in it.
@@ -26,13 +28,16 @@ struct PointTime {
 };
 
 /// The file beside a result that says what it is: resolved configuration, meaning of the columns,
-/// machine and time spent. Members are in the order in which they are printed.
+/// machine and time spent.
 struct Manifest {
   std::string format = "optinc-sweep-manifest/1";
   /// Everything that has to agree for a run to continue the file, name to JSON text: keys by their
-  /// path, "axis PATH", "content of FILE" (SHA-256), backend, precision, version.
+  /// path, "axis PATH", "content of FILE" (SHA-256), backend, precision, version, and shard unless
+  /// that is the whole sweep.
   std::map<std::string, std::string> settings;
-  std::vector<PointTime> points;  ///< in sweep order
+  std::map<std::string, std::string> files;  ///< key to the name it gives, keys of all points
+  std::vector<std::string> task_ids;         ///< in sweep order
+  std::vector<PointTime> points;             ///< in sweep order
 };
 
 /// The manifest of a run that starts now.
@@ -41,11 +46,24 @@ Manifest make_manifest(const SweepConfig& sweep, const RunIdentity& identity, Fi
 /// Names of the settings that differ, sorted.
 std::vector<std::string> differing_settings(const Manifest& left, const Manifest& right);
 
-/// Replaces the file atomically. Throws DataError.
-void write_manifest(const std::filesystem::path& path, const SweepConfig& sweep,
-                    const Manifest& manifest);
+/// Those settings for a message: "name (VALUE there, VALUE here), ..."; long values are left out.
+std::string differences_text(const std::vector<std::string>& names, const Manifest& there,
+                             const Manifest& here);
 
-/// Throws DataError when the file is missing, damaged or of another format.
-Manifest read_manifest(const std::filesystem::path& path);
+/// Paths of the axes in column order.
+std::vector<std::string> axis_paths(const Manifest& manifest);
+
+/// Value of a numeric setting. Throws DataError when it is not there or not a number.
+double number_setting(const Manifest& manifest, const std::string& name);
+
+/// The part of the sweep that the file beside it holds. Throws DataError for junk.
+Shard shard_of(const Manifest& manifest);
+
+/// Replaces the file atomically. Throws DataError.
+void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
+
+/// Throws DataError when the file is missing, damaged or of another format; `advice` ends the
+/// message.
+Manifest read_manifest(const std::filesystem::path& path, const std::string& advice);
 
 }  // namespace optinc

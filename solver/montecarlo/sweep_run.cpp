@@ -30,6 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* chips_key = "montecarlo.chips";
+constexpr const char* start_over_advice = "use --fresh to start over or another --out file";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -60,13 +61,15 @@ class SweepRun {
         options_(options),
         runner_(sweep, backend),
         tasks_(8),
-        chips_(static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.chips"))),
+        all_chips_(static_cast<std::uint64_t>(sweep.point(0).integer(chips_key))),
+        chips_(options.identity.shard.chips(all_chips_)),
         seed_(static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.seed"))),
         yield_limit_(sweep.point(0).real("report.yield_limit")),
         summary_rows_(sweep.points()) {}
 
   SweepProgress run() {
     progress_.total = sweep_.points() * chips_;
+    require_chips(options_.identity.shard, all_chips_);
     check_points();
     open_result();
     load_rows();
@@ -79,11 +82,12 @@ class SweepRun {
   /// Fails before the first chip on settings and files that do not work, and on equal points: their
   /// rows could not be told apart.
   void check_points() {
-    std::map<std::string, std::size_t> seen;
+    for (std::size_t point = 0; point < sweep_.points(); ++point) runner_.task(point);
+    FileHashes hashes;
+    manifest_ = make_manifest(sweep_, options_.identity, hashes);
+    std::map<std::string_view, std::size_t> seen;
     for (std::size_t point = 0; point < sweep_.points(); ++point) {
-      runner_.task(point);
-      const auto [first, is_new] =
-          seen.emplace(task_id(sweep_, sweep_.point(point), hashes_), point);
+      const auto [first, is_new] = seen.emplace(manifest_.task_ids[point], point);
       if (!is_new) {
         throw ConfigError(
             fmt::format("sweep points {} and {} are the same ({}); remove the repeated axis value",
@@ -103,57 +107,52 @@ class SweepRun {
 
   /// Compares with what is there; may start over.
   void open_result() {
-    manifest_ = make_manifest(sweep_, options_.identity, hashes_);
     journal_.emplace(options_.rows);
     if (options_.fresh) journal_->truncate(0);
     content_ = journal_->read();
     if (content_.empty()) {
       start_over();
     } else {
-      adopt(read_manifest(manifest_file(options_.rows)));
+      adopt(read_manifest(manifest_file(options_.rows), start_over_advice));
     }
   }
 
   void start_over() const {
     std::error_code error;
     std::filesystem::remove(summary_file(options_.rows), error);
-    write_manifest(manifest_file(options_.rows), sweep_, manifest_);
+    write_manifest(manifest_file(options_.rows), manifest_);
   }
 
   void adopt(const Manifest& existing) {
     std::vector<std::string> differing = differing_settings(existing, manifest_);
     const bool other_chips = std::erase(differing, chips_key) != 0;
     if (!differing.empty()) {
-      throw DataError(fmt::format(
-          "{} was made with other settings (different: {}); use --fresh to start over or another "
-          "--out file",
-          options_.rows.string(), fmt::join(differing, ", ")));
-    }
-    if (existing.points.size() != sweep_.points()) {
       throw DataError(
-          fmt::format("{} is damaged (its points are not those of the sweep); use "
-                      "--fresh to start over or another --out file",
-                      manifest_file(options_.rows).string()));
+          fmt::format("{} was made with other settings (different: {}); {}", options_.rows.string(),
+                      differences_text(differing, existing, manifest_), start_over_advice));
+    }
+    if (existing.task_ids != manifest_.task_ids) {
+      throw DataError(fmt::format("{} is damaged (its points are not those of the sweep); {}",
+                                  manifest_file(options_.rows).string(), start_over_advice));
     }
     manifest_.points = existing.points;
     if (!other_chips) return;
     require_same_start(existing);
-    write_manifest(manifest_file(options_.rows), sweep_, manifest_);
+    write_manifest(manifest_file(options_.rows), manifest_);
   }
 
   /// Rows are ordered by point, then chip, so another chip count has the same first rows only as
   /// long as those are all of the first point.
   void require_same_start(const Manifest& existing) const {
-    const auto entry = existing.settings.find(chips_key);
-    const std::string old_text = entry == existing.settings.end() ? "" : entry->second;
-    double old_chips = 0;
-    parse_number(old_text, old_chips);
-    const auto rows = static_cast<double>(complete_rows());
-    if (rows <= std::min(old_chips, static_cast<double>(chips_))) return;
+    const double old_all_chips = number_setting(existing, chips_key);
+    const std::uint64_t old_chips =
+        options_.identity.shard.chips(static_cast<std::uint64_t>(old_all_chips));
+    const std::uint64_t rows = complete_rows();
+    if (rows <= std::min(old_chips, chips_)) return;
     throw DataError(fmt::format(
         "{} holds {} rows, made for {} chips per point, and cannot be continued with {} (rows are "
-        "ordered by point, then chip); use --fresh to start over or another --out file",
-        options_.rows.string(), rows, old_text, chips_));
+        "ordered by point, then chip); {}",
+        options_.rows.string(), rows, old_all_chips, all_chips_, start_over_advice));
   }
 
   std::uint64_t complete_rows() const {
@@ -165,39 +164,30 @@ class SweepRun {
   }
 
   RowPlace place(std::uint64_t row) const {
-    return {static_cast<std::size_t>(row / chips_), static_cast<std::uint32_t>(row % chips_)};
+    return {static_cast<std::size_t>(row / chips_),
+            static_cast<std::uint32_t>(options_.identity.shard.chip(row % chips_))};
   }
 
-  std::string header() const {
-    std::string line;
-    const auto add = [&](const std::string& name) {
-      line += (line.empty() ? "" : ",") + csv_field(name);
-    };
-    for (const CsvColumn& column : identity_columns()) add(column.name);
-    for (const std::string& path : sweep_.axis_paths()) add(path);
-    for (const CsvColumn& column : metric_columns()) add(column.name);
-    return line;
-  }
+  std::string header() const { return row_header(sweep_.axis_paths()); }
 
-  const std::string& point_id(std::size_t point) {
-    if (point != id_point_) {
-      id_ = task_id(sweep_, sweep_.point(point), hashes_);
+  /// ",VALUE" for every axis.
+  const std::string& axis_cells(std::size_t point) {
+    if (point != axis_point_) {
       axis_cells_.clear();
       const ResolvedConfig config = sweep_.point(point);
       for (const std::string& path : sweep_.axis_paths()) {
         axis_cells_ += "," + csv_field(value_text(config.values().at(path)));
       }
-      id_point_ = point;
+      axis_point_ = point;
     }
-    return id_;
+    return axis_cells_;
   }
 
   /// Everything of a row before its metrics, axis cells included.
   std::string row_start(const RowPlace& at) {
-    const std::string& id = point_id(at.point);
-    return fmt::format("{},{},{},{},{},{}{}", id, at.chip, seed_,
+    return fmt::format("{},{},{},{},{},{}{}", manifest_.task_ids[at.point], at.chip, seed_,
                        csv_field(options_.identity.backend), options_.identity.precision,
-                       options_.identity.version, axis_cells_);
+                       options_.identity.version, axis_cells(at.point));
   }
 
   /// Takes the rows of the file, checks that they are this run's, and cuts a torn last line.
@@ -210,13 +200,12 @@ class SweepRun {
     }
     if (!take_csv_record(rest, record)) return repair_header();
     if (record != header()) {
-      throw DataError(
-          fmt::format("{}:1: other columns than this sweep writes; use --fresh to start "
-                      "over or another --out file",
-                      options_.rows.string()));
+      throw DataError(fmt::format("{}:1: other columns than this sweep writes; {}",
+                                  options_.rows.string(), start_over_advice));
     }
     while (take_csv_record(rest, record)) load_row(record);
     if (!rest.empty()) {
+      require_one_line(rest);
       journal_->truncate(content_.size() - rest.size());
       options_.notice(fmt::format("cut an incomplete last line ({} bytes)", rest.size()));
     }
@@ -240,25 +229,40 @@ class SweepRun {
     options_.notice("the file held an incomplete header; it was written again");
   }
 
+  /// A stray quote makes one record of all rows behind it: they are not cut.
+  void require_one_line(std::string_view torn) {
+    const std::string start =
+        progress_.done < progress_.total ? row_start(place(progress_.done)) : "";
+    if (std::count(torn.begin(), torn.end(), '\n') > std::count(start.begin(), start.end(), '\n')) {
+      fail_row("a quote is not closed (the file was changed since it was written)");
+    }
+  }
+
+  [[noreturn]] void fail_row(const std::string& problem) const {
+    throw DataError(fmt::format("{}:{}: {}; restore the file, or use --fresh",
+                                options_.rows.string(), progress_.done + 2, problem));
+  }
+
   void load_row(std::string_view record) {
-    const auto fail = [&](const char* problem) {
-      throw DataError(
-          fmt::format("{}:{}: {}; the file was changed since it was written: restore "
-                      "it, or use --fresh",
-                      options_.rows.string(), progress_.done + 2, problem));
-    };
-    if (progress_.done == progress_.total) fail("more rows than this sweep has");
+    if (progress_.done == progress_.total) {
+      fail_row("more rows than this sweep has (the file was changed since it was written)");
+    }
     const RowPlace at = place(progress_.done);
     const std::string start = row_start(at) + ",";
-    if (record.substr(0, start.size()) != start) fail("not the row expected here");
+    if (record.substr(0, start.size()) != start) {
+      fail_row(
+          fmt::format("the row of task {}, chip {} is expected here (the file was changed since "
+                      "it was written, or combined while shards were missing)",
+                      manifest_.task_ids[at.point], at.chip));
+    }
     std::vector<std::string> fields;
     if (!split_csv(record.substr(start.size()), fields) ||
         fields.size() != metric_columns().size()) {
-      fail("wrong number of fields");
+      fail_row("wrong number of fields");
     }
     std::vector<double> metrics(fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (!parse_number(fields[i], metrics[i])) fail("a metric is not a number");
+      if (!parse_number(fields[i], metrics[i])) fail_row("a metric is not a number");
     }
     remember(at.point, std::move(metrics));
     ++progress_.done;
@@ -313,43 +317,14 @@ class SweepRun {
     std::vector<std::vector<double>>& chips = open_points_[point];
     chips.push_back(std::move(metrics));
     if (chips.size() < chips_) return false;
-    summary_rows_[point] = summary_row(point, chips);
+    summary_rows_[point] =
+        summary_row(manifest_.task_ids[point] + axis_cells(point), chips, yield_limit_);
     open_points_.erase(point);
     return true;
   }
 
-  std::string summary_header() const {
-    std::string line = "task_id";
-    for (const std::string& path : sweep_.axis_paths()) line += "," + csv_field(path);
-    line += ",chips,yield,yield_ci_lo,yield_ci_hi";
-    for (const CsvColumn& column : metric_columns()) {
-      for (const std::string& suffix : summary_suffixes()) line += "," + column.name + "_" + suffix;
-    }
-    return line;
-  }
-
-  std::string summary_row(std::size_t point, const std::vector<std::vector<double>>& chips) {
-    const auto good = static_cast<std::uint64_t>(std::count_if(
-        chips.begin(), chips.end(),
-        [&](const std::vector<double>& metrics) { return metrics.front() < yield_limit_; }));
-    const Interval interval = clopper_pearson(good, chips.size());
-    std::string line = point_id(point);
-    line += axis_cells_;
-    line += fmt::format(",{},{},{},{}", chips.size(),
-                        csv_number(static_cast<double>(good) / static_cast<double>(chips.size())),
-                        csv_number(interval.lo), csv_number(interval.hi));
-    for (std::size_t metric = 0; metric < metric_columns().size(); ++metric) {
-      std::vector<double> values;
-      for (const std::vector<double>& chip : chips) values.push_back(chip[metric]);
-      for (const double value : summary_values(summarise(std::move(values)))) {
-        line += "," + csv_number(value);
-      }
-    }
-    return line;
-  }
-
   std::string summary() const {
-    std::string text = summary_header() + "\n";
+    std::string text = summary_header(sweep_.axis_paths()) + "\n";
     for (const std::string& row : summary_rows_) {
       if (!row.empty()) text += row + "\n";
     }
@@ -368,7 +343,7 @@ class SweepRun {
 
   void save() {
     write_summary();
-    write_manifest(manifest_file(options_.rows), sweep_, manifest_);
+    write_manifest(manifest_file(options_.rows), manifest_);
     last_save_ = Clock::now();
   }
 
@@ -386,36 +361,22 @@ class SweepRun {
   ChipRunner runner_;
   std::optional<Journal> journal_;  ///< opened once the settings are known to be good
   SharedCache<PointTask> tasks_;
-  std::uint64_t chips_;
+  std::uint64_t all_chips_;  ///< per point, of all shards
+  std::uint64_t chips_;      ///< per point, of this run's shard
   std::uint64_t seed_;
   double yield_limit_;
-  FileHashes hashes_;
   Manifest manifest_;
   std::string content_;
   SweepProgress progress_;
   std::map<std::size_t, std::vector<std::vector<double>>> open_points_;  ///< [chip][metric]
   std::vector<std::string> summary_rows_;                                ///< complete points
-  std::size_t id_point_ = static_cast<std::size_t>(-1);
-  std::string id_;
-  std::string axis_cells_;
+  std::size_t axis_point_ = static_cast<std::size_t>(-1);
+  std::string axis_cells_;  ///< of that point
   Clock::time_point last_emit_;
   Clock::time_point last_save_;
 };
 
-std::filesystem::path beside(const std::filesystem::path& rows, const char* extension) {
-  std::filesystem::path path = rows;
-  return path.replace_extension(extension);
-}
-
 }  // namespace
-
-std::filesystem::path summary_file(const std::filesystem::path& rows) {
-  return beside(rows, ".summary.csv");
-}
-
-std::filesystem::path manifest_file(const std::filesystem::path& rows) {
-  return beside(rows, ".manifest.json");
-}
 
 SweepProgress run_sweep(const SweepConfig& sweep, const Backend& backend,
                         const SweepOptions& options) {

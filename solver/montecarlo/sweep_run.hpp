@@ -9,6 +9,7 @@
 #include "solver/backend/backend.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/manifest.hpp"
+#include "solver/montecarlo/result_files.hpp"
 
 namespace optinc {
 
@@ -23,16 +24,12 @@ struct SweepProgress {
 struct SweepOptions {
   std::filesystem::path rows;  ///< r.csv; r.summary.csv and r.manifest.json lie beside it
   unsigned threads = 1;
-  bool fresh = false;  ///< start over instead of continuing
-  RunIdentity identity;
+  bool fresh = false;    ///< start over instead of continuing
+  RunIdentity identity;  ///< of a shard only its chips are computed, counted and summarised
   std::function<bool()> stop_requested;  ///< asked at least ten times a second
   std::function<void(const SweepProgress&)> progress;
   std::function<void(const std::string&)> notice;  ///< a line for the user
 };
-
-/// Files of a result.
-std::filesystem::path summary_file(const std::filesystem::path& rows);
-std::filesystem::path manifest_file(const std::filesystem::path& rows);
 
 /// Runs or continues a sweep. Rows are appended in the order of sweep point, then chip; a torn last
 /// line is cut first. A finished run changes no file. Returns what is in the file at the end; done

@@ -9,8 +9,6 @@
 #include <set>
 #include <thread>
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,106 +23,10 @@
 #include "solver/montecarlo/shared_cache.hpp"
 #include "solver/montecarlo/summary.hpp"
 #include "solver/text.hpp"
-#include "tests/apps/cli_run.hpp"
+#include "tests/solver/montecarlo/sweep_fixture.hpp"
 
 using namespace optinc;
-using optinc::test::CliRun;
-using optinc::test::contains;
-using optinc::test::read_text;
-using optinc::test::run;
-using optinc::test::TemporaryFolder;
-using optinc::test::write_text;
-
-namespace {
-
-const std::string source = OPTINC_SOURCE_DIR;
-const std::string trace = source + "/data/traces/resnet50_cifar100.h5";
-const std::string llama = source + "/data/traces/llama_wikitext2.h5";
-
-std::string config_text(const std::string& sigmas) {
-  return "[workload]\ntrace = \"" + trace +
-         "\"\n[montecarlo]\nchips = 3\n[[axis]]\npath = "
-         "\"imperfections.phase.fabrication_sigma_rad\"\nvalues = [" +
-         sigmas + "]\n";
-}
-
-/// A sweep of two points and three chips in a folder of its own.
-struct SweepFixture {
-  TemporaryFolder folder;
-  std::string config = (folder / "c.toml").string();
-  std::string rows = (folder / "r.csv").string();
-
-  explicit SweepFixture(const std::string& sigmas = "3e-4, 1e-3") {
-    write_text(config, config_text(sigmas));
-  }
-  CliRun sweep(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> args = {"sweep", config, "--out", rows, "--quiet"};
-    args.insert(args.end(), more.begin(), more.end());
-    return run(args);
-  }
-  std::string summary() const { return read_text(folder / "r.summary.csv"); }
-};
-
-using Table = std::vector<std::map<std::string, std::string>>;
-
-Table parse_table(const std::string& text) {
-  std::istringstream lines(text);
-  std::string line;
-  std::getline(lines, line);
-  std::vector<std::string> header;
-  REQUIRE(split_csv(line, header));
-  Table table;
-  while (std::getline(lines, line)) {
-    std::vector<std::string> cells;
-    REQUIRE(split_csv(line, cells));
-    REQUIRE(cells.size() == header.size());
-    table.emplace_back();
-    for (std::size_t i = 0; i < cells.size(); ++i) table.back()[header[i]] = cells[i];
-  }
-  return table;
-}
-
-double number(const std::map<std::string, std::string>& row, const std::string& column) {
-  double value = 0;
-  REQUIRE(parse_number(row.at(column), value));
-  return value;
-}
-
-/// Starts the real program; standard output and error go to files.
-pid_t start_program(const std::vector<std::string>& args, const std::string& err_file) {
-  std::vector<std::string> words = {OPTINC_BINARY};
-  words.insert(words.end(), args.begin(), args.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_file.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  pid_t child = 0;
-  REQUIRE(posix_spawn(&child, OPTINC_BINARY, &actions, nullptr, argv.data(), environ) == 0);
-  posix_spawn_file_actions_destroy(&actions);
-  return child;
-}
-
-int wait_status(pid_t child) {
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return status;
-}
-
-/// Waits until the file has at least that many lines.
-void wait_for_lines(const std::string& path, std::ptrdiff_t lines) {
-  for (int i = 0; i < 3000; ++i) {
-    const std::string text = read_text(path);
-    if (std::count(text.begin(), text.end(), '\n') >= lines) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  FAIL("the sweep wrote no rows");
-}
-
-}  // namespace
+using namespace optinc::test;
 
 TEST_CASE("imperfections off: no element is wrong, on both shipped traces") {
   SweepFixture fixture("0");
@@ -600,8 +502,8 @@ TEST_CASE("bad input of the sweep command has a message and a code") {
       {{"sweep", config, "--out", fixture.rows, "--backend", "reference", "--precision", "f32"},
        4,
        "f32"},
-      {{"sweep", config, "--out", fixture.rows, "--shard", "0/2"}, 2, "not built yet"},
-      {{"sweep", config, "--out", fixture.rows, "--time-limit", "5"}, 2, "not built yet"},
+      {{"sweep", config, "--out", fixture.rows, "--shard", "2/2"}, 2, "0 <= i < n"},
+      {{"sweep", config, "--out", fixture.rows, "--time-limit", "5m"}, 2, "min"},
       {{"sweep", config, "--out", fixture.rows, "--layers"}, 2, "not built yet"}};
   for (const Case& mistake : cases) {
     const CliRun result = run(mistake.args);
@@ -623,7 +525,7 @@ TEST_CASE("a dry run lists the points and writes nothing") {
   SweepFixture fixture;
   const CliRun text = run({"sweep", fixture.config, "--dry-run"});
   CHECK(text.code == 0);
-  CHECK(contains(text.out, "2 points x 3 chips"));
+  CHECK(contains(text.out, "2 points x 3 chips = 6 rows"));
   const CliRun json = run({"sweep", fixture.config, "--dry-run", "--json"});
   const auto document = nlohmann::json::parse(json.out);
   REQUIRE(document.at("points").size() == 2);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/montecarlo/memory_estimate.hpp"
+
+#include <algorithm>
+#include <complex>
+
+#include "devices/mzi.hpp"
+#include "solver/gradient/statistics.hpp"
+
+namespace optinc {
+
+namespace {
+
+std::uint64_t elements(Eigen::Index rows, Eigen::Index columns) {
+  return static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns);
+}
+
+std::uint64_t program_bytes(const MeshProgram& program) {
+  return sizeof(double) *
+         (program.theta_rad.size() + program.phi_rad.size() + program.output_phase_rad.size());
+}
+
+/// What one chip's meshes and the layers made of them take.
+std::uint64_t chip_optics_bytes(const MappedNetwork& network) {
+  std::uint64_t matrices = 0;
+  std::uint64_t largest_state = 0;
+  network.for_each_mesh([&](const MappedMesh& mesh, std::size_t, int, bool) {
+    const auto modes = static_cast<Eigen::Index>(mesh.program.topology.modes);
+    matrices += sizeof(std::complex<double>) * elements(modes, modes);
+    largest_state = std::max<std::uint64_t>(
+        largest_state, sizeof(MziState<double>) * mesh.program.theta_rad.size());
+  });
+  std::uint64_t layers = 0;
+  for (const MappedLayer& layer : network.layers) {
+    layers +=
+        (sizeof(std::complex<double>) + sizeof(double)) * elements(layer.outputs, layer.inputs);
+  }
+  return matrices + largest_state + layers;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const MappedNetwork& network, std::size_t codes) {
+  MemoryEstimate estimate;
+  const Eigen::Index network_inputs = network.layers.front().inputs;
+  const Eigen::Index digits = network.layers.back().outputs;
+  estimate.code_table = codes * (sizeof(CodeKey) + sizeof(CodeStatistics) + sizeof(std::int64_t) +
+                                 sizeof(double) * static_cast<std::uint64_t>(network_inputs));
+  network.for_each_mesh([&](const MappedMesh& mesh, std::size_t, int, bool) {
+    const auto modes = static_cast<Eigen::Index>(mesh.program.topology.modes);
+    // The program is kept as it was decomposed, as given to a chip, and as its drivers set it.
+    estimate.shared_meshes +=
+        3 * program_bytes(mesh.program) + sizeof(std::complex<double>) * elements(modes, modes);
+  });
+  estimate.per_thread =
+      chip_optics_bytes(network) +
+      codes * (sizeof(double) * static_cast<std::uint64_t>(digits) + sizeof(std::int64_t));
+  return estimate;
+}
+
+}  // namespace optinc

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/montecarlo/result_files.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "solver/montecarlo/columns.hpp"
+#include "solver/montecarlo/summary.hpp"
+#include "solver/text.hpp"
+
+namespace optinc {
+
+namespace {
+
+std::filesystem::path beside(const std::filesystem::path& rows, const char* extension) {
+  std::filesystem::path path = rows;
+  return path.replace_extension(extension);
+}
+
+void add_axes(std::string& line, const std::vector<std::string>& axis_paths) {
+  for (const std::string& path : axis_paths) line += "," + csv_field(path);
+}
+
+}  // namespace
+
+std::filesystem::path summary_file(const std::filesystem::path& rows) {
+  return beside(rows, ".summary.csv");
+}
+
+std::filesystem::path manifest_file(const std::filesystem::path& rows) {
+  return beside(rows, ".manifest.json");
+}
+
+std::string identity_header() {
+  std::string line;
+  for (const CsvColumn& column : identity_columns()) {
+    line += (line.empty() ? "" : ",") + csv_field(column.name);
+  }
+  return line;
+}
+
+std::string row_header(const std::vector<std::string>& axis_paths) {
+  std::string line = identity_header();
+  add_axes(line, axis_paths);
+  for (const CsvColumn& column : metric_columns()) line += "," + csv_field(column.name);
+  return line;
+}
+
+std::string summary_header(const std::vector<std::string>& axis_paths) {
+  std::string line = "task_id";
+  add_axes(line, axis_paths);
+  line += ",chips,yield,yield_ci_lo,yield_ci_hi";
+  for (const CsvColumn& column : metric_columns()) {
+    for (const std::string& suffix : summary_suffixes()) line += "," + column.name + "_" + suffix;
+  }
+  return line;
+}
+
+std::string summary_row(const std::string& start, const std::vector<std::vector<double>>& chips,
+                        double yield_limit) {
+  const auto good = static_cast<std::uint64_t>(std::count_if(
+      chips.begin(), chips.end(),
+      [&](const std::vector<double>& metrics) { return metrics.front() < yield_limit; }));
+  const Interval interval = clopper_pearson(good, chips.size());
+  std::string line = start;
+  line += fmt::format(",{},{},{},{}", chips.size(),
+                      csv_number(static_cast<double>(good) / static_cast<double>(chips.size())),
+                      csv_number(interval.lo), csv_number(interval.hi));
+  for (std::size_t metric = 0; metric < metric_columns().size(); ++metric) {
+    std::vector<double> values;
+    for (const std::vector<double>& chip : chips) values.push_back(chip[metric]);
+    for (const double value : summary_values(summarise(std::move(values)))) {
+      line += "," + csv_number(value);
+    }
+  }
+  return line;
+}
+
+}  // namespace optinc
