@@ -70,15 +70,13 @@ QuantisationSummary summarise_quantisation(const GradientTrace& trace, int bits,
   QuantisationSummary summary;
   summary.format = make_code_format(trace.servers(), bits);
   summary.block = block;
-  const CodeTable table = reduce_trace(trace, summary.format, block).total;
+  const CodeTable table = reduce_trace(trace, summary.format, {.block = block}).total;
   summary.codes = table.codes.size();
-  std::vector<std::int64_t> targets;
-  for (std::size_t i = 0; i < table.codes.size(); ++i) {
-    targets.push_back(
-        round_average(summary.format, scaled_average(summary.format, table.codes[i])));
-    summary.elements_in_zero_blocks += table.statistics[i].count_zero_scale;
+  for (const CodeStatistics& code : table.statistics) {
+    summary.elements_in_zero_blocks += code.count_zero_scale;
   }
-  summary.metrics = gradient_metrics(summary.format, table, targets);
+  summary.metrics =
+      gradient_metrics(summary.format, table, target_values(summary.format, table.codes));
   return summary;
 }
 

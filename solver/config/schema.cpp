@@ -92,10 +92,11 @@ void add_workload(Keys& keys) {
       integer("workload.code_offset", none, 1, 65534, "code that means zero; unset: 2^(b-1)"));
   keys.push_back(choice("workload.rounding", Text("half_up"), {"half_up", "half_even", "floor"}, {},
                         "how the average of the servers becomes an integer"));
-  keys.push_back(unbuilt(
-      boolean("workload.power_of_two_scale", none, "round block scales up to powers of two")));
-  keys.push_back(unbuilt(boolean("workload.stochastic_rounding", none,
-                                 "seeded stochastic rounding in the quantiser")));
+  keys.push_back(
+      boolean("workload.power_of_two_scale", false, "round block scales up to powers of two"));
+  keys.push_back(boolean("workload.stochastic_rounding", false,
+                         "quantiser rounds up or down at random, right on average, instead of half "
+                         "to even; drawn from montecarlo.seed, the same for every chip"));
   keys.push_back(unbuilt(
       integer("workload.elements", none, 1, largest_integer, "elements of a synthetic workload")));
   keys.push_back(unbuilt_real("workload.correlation", -1, 1, "",

@@ -39,6 +39,15 @@ Ablation ablation_of(const ResolvedConfig& config) {
   return ablation;
 }
 
+QuantiserOptions quantiser_of(const ResolvedConfig& config) {
+  QuantiserOptions options{.block = static_cast<std::uint64_t>(config.integer("workload.block")),
+                           .power_of_two_scale = config.boolean("workload.power_of_two_scale")};
+  if (config.boolean("workload.stochastic_rounding")) {
+    options.rounding_seed = static_cast<std::uint64_t>(config.integer("montecarlo.seed"));
+  }
+  return options;
+}
+
 AnalyticOptions analytic_of(const ResolvedConfig& config) {
   return {
       .form = choice<AnalyticForm>(config, "network.form"),
@@ -48,6 +57,11 @@ AnalyticOptions analytic_of(const ResolvedConfig& config) {
 std::string format_key(const CodeFormat& format) {
   return fmt::format("{}/{}/{}/{}/{}", format.servers, format.bits, format.digits_per_input,
                      enum_name(format.rounding), format.code_offset);
+}
+
+std::string quantiser_key(const QuantiserOptions& options) {
+  return fmt::format("{}/{}/{}", options.block, options.power_of_two_scale,
+                     options.rounding_seed ? fmt::format("{}", *options.rounding_seed) : "even");
 }
 
 std::string network_key(const PointTask& task) {
@@ -71,7 +85,7 @@ PointTask ChipRunner::task(std::size_t point) {
   const ResolvedConfig config = sweep_.point(point);
   PointTask task;
   task.trace = sweep_.find_file(config.text("workload.trace"));
-  task.block = static_cast<std::uint64_t>(config.integer("workload.block"));
+  task.quantiser = quantiser_of(config);
   if (config.has("network.file")) {
     task.network_file = sweep_.find_file(config.text("network.file"));
   } else {
@@ -127,18 +141,16 @@ std::shared_ptr<const Network> ChipRunner::network(const PointTask& task) {
 }
 
 std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask& task) {
-  const std::string key =
-      fmt::format("{} {} {}", format_key(task.format), task.block, task.trace.string());
+  const std::string key = fmt::format("{} {} {}", format_key(task.format),
+                                      quantiser_key(task.quantiser), task.trace.string());
   return workloads_.get(key, [&] {
     const std::lock_guard lock(hdf5_mutex_);
     Workload workload{
-        .table = reduce_trace(GradientTrace(task.trace), task.format, task.block).total,
+        .table = reduce_trace(GradientTrace(task.trace), task.format, task.quantiser).total,
         .inputs = {},
         .targets = {}};
     workload.inputs = network_inputs(task.format, workload.table.codes);
-    for (const CodeKey code : workload.table.codes) {
-      workload.targets.push_back(round_average(task.format, scaled_average(task.format, code)));
-    }
+    workload.targets = target_values(task.format, workload.table.codes);
     return workload;
   });
 }

@@ -22,7 +22,7 @@ namespace optinc {
 struct PointTask {
   std::size_t point{};
   std::filesystem::path trace;
-  std::uint64_t block{};
+  QuantiserOptions quantiser;
   CodeFormat format;
   std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
   AnalyticOptions analytic;

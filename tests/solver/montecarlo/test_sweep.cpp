@@ -230,6 +230,8 @@ TEST_CASE("every built key changes the rows") {
         "workload.code_offset=100",
         "workload.rounding=half_even",
         "workload.rounding=floor",
+        "workload.power_of_two_scale=true",
+        "workload.stochastic_rounding=true",
         "workload.trace=" + llama,
         "network.form=pipeline",
         "network.step=relu",
@@ -290,6 +292,22 @@ TEST_CASE("every built key changes the rows") {
     INFO(key.path);
     CHECK((!key.built || only_choice || tested.count(key.path) == 1));
   }
+}
+
+TEST_CASE("stochastic rounding follows the seed and not the chip") {
+  SweepFixture fixture("0");
+  const auto nmse = [&](const std::string& seed) {
+    REQUIRE(fixture.sweep({"--fresh", "--seed", seed, "--set", "workload.stochastic_rounding=true"})
+                .code == 0);
+    const Table rows = parse_table(read_text(fixture.rows));
+    REQUIRE(rows.size() == 3);
+    for (const auto& row : rows) {
+      CHECK(row.at("nmse") == rows[0].at("nmse"));
+      CHECK(row.at("element_error_rate") == "0");
+    }
+    return rows[0].at("nmse");
+  };
+  CHECK(nmse("1") != nmse("2"));
 }
 
 TEST_CASE("settings of an effect that is off, and of a network without them, are refused") {
