@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,5 +52,34 @@ struct TraceData {
 
 /// Writes a trace atomically, gzip and shuffle on. Throws DataError.
 void write_trace(const std::filesystem::path& path, const TraceData& data);
+
+/// Root attributes that say where a gradient is from: name and text.
+using TraceAttributes = std::vector<std::pair<std::string, std::string>>;
+
+/// Writes any gradient as a trace, atomically and in bounded memory, uncompressed. Throws
+/// DataError.
+void write_trace(const std::filesystem::path& path, const GradientSource& source,
+                 const TraceAttributes& attributes);
+
+/// What distinguishes a file of gradients, besides its values.
+struct GradientFileHeader {
+  std::string format;
+  std::uint64_t rows{};  ///< of every dataset
+  int servers{};
+  std::vector<TraceTensor> tensors;
+  TraceAttributes attributes;
+  bool compressed{};
+};
+
+/// Takes elements [first, first + count) of a tensor, `values[row * stride + i]`. Tensors come in
+/// order.
+using GradientSink =
+    std::function<void(std::size_t tensor, std::uint64_t first, std::uint64_t count,
+                       const float* values, std::size_t stride)>;
+
+/// Writes `gradient/<tensor>` matrices from what `produce` gives to its sink, atomically and in
+/// bounded memory. `produce` must give every element of every tensor. Throws DataError.
+void write_gradient_file(const std::filesystem::path& path, const GradientFileHeader& header,
+                         const std::function<void(const GradientSink&)>& produce);
 
 }  // namespace optinc

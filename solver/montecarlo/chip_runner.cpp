@@ -7,7 +7,6 @@
 
 #include "solver/error.hpp"
 #include "solver/gradient/metrics.hpp"
-#include "solver/gradient/trace.hpp"
 #include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
 #include "solver/onn/network_file.hpp"
@@ -37,15 +36,6 @@ Ablation ablation_of(const ResolvedConfig& config) {
   const std::int64_t layer = config.integer("ablation.layer");
   if (layer >= 0) ablation.layer = static_cast<std::size_t>(layer);
   return ablation;
-}
-
-QuantiserOptions quantiser_of(const ResolvedConfig& config) {
-  QuantiserOptions options{.block = static_cast<std::uint64_t>(config.integer("workload.block")),
-                           .power_of_two_scale = config.boolean("workload.power_of_two_scale")};
-  if (config.boolean("workload.stochastic_rounding")) {
-    options.rounding_seed = static_cast<std::uint64_t>(config.integer("montecarlo.seed"));
-  }
-  return options;
 }
 
 AnalyticOptions analytic_of(const ResolvedConfig& config) {
@@ -84,7 +74,7 @@ ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend)
 PointTask ChipRunner::task(std::size_t point) {
   const ResolvedConfig config = sweep_.point(point);
   PointTask task;
-  task.trace = sweep_.find_file(config.text("workload.trace"));
+  task.source = workload_source_of(config, sweep_);
   task.quantiser = quantiser_of(config);
   if (config.has("network.file")) {
     task.network_file = sweep_.find_file(config.text("network.file"));
@@ -104,19 +94,19 @@ PointTask ChipRunner::task(std::size_t point) {
 }
 
 CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& task) {
-  const int trace_servers = servers(task.trace);
+  const int source_servers = servers(task.source);
   if (task.network_file) {
     const CodeFormat file_format = network(task)->format;
-    if (file_format.servers != trace_servers) {
+    if (file_format.servers != source_servers) {
       throw ConfigError(fmt::format(
           "{} has {} servers but {} averages {}; choose a network for {} servers or another trace",
-          task.trace.string(), trace_servers, task.network_file->string(), file_format.servers,
-          trace_servers));
+          task.source.name(), source_servers, task.network_file->string(), file_format.servers,
+          source_servers));
     }
     return file_format;
   }
   const CodeFormat result{
-      .servers = trace_servers,
+      .servers = source_servers,
       .bits = static_cast<int>(config.integer("workload.bits")),
       .digits_per_input = static_cast<int>(config.integer("network.digits_per_input")),
       .rounding = choice<Rounding>(config, "workload.rounding"),
@@ -125,10 +115,11 @@ CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& tas
   return result;
 }
 
-int ChipRunner::servers(const std::filesystem::path& trace) {
-  return *servers_.get(trace.string(), [&] {
+int ChipRunner::servers(const WorkloadSource& source) {
+  if (!source.trace) return source.synthetic.servers;
+  return *servers_.get(source.name(), [&] {
     const std::lock_guard lock(hdf5_mutex_);
-    return GradientTrace(trace).servers();
+    return open_source(source)->servers();
   });
 }
 
@@ -142,11 +133,11 @@ std::shared_ptr<const Network> ChipRunner::network(const PointTask& task) {
 
 std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask& task) {
   const std::string key = fmt::format("{} {} {}", format_key(task.format),
-                                      quantiser_key(task.quantiser), task.trace.string());
+                                      quantiser_key(task.quantiser), task.source.name());
   return workloads_.get(key, [&] {
     const std::lock_guard lock(hdf5_mutex_);
     Workload workload{
-        .table = reduce_trace(GradientTrace(task.trace), task.format, task.quantiser).total,
+        .table = reduce_trace(*open_source(task.source), task.format, task.quantiser).total,
         .inputs = {},
         .targets = {}};
     workload.inputs = network_inputs(task.format, workload.table.codes);
@@ -177,13 +168,20 @@ std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& ta
 
 std::size_t ChipRunner::codes(const PointTask& task) { return workload(task)->targets.size(); }
 
-ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
-  const std::shared_ptr<const Workload> work = workload(task);
+ChipRunner::Average ChipRunner::average(const PointTask& task, std::uint64_t seed,
+                                        std::uint32_t chip) {
+  Average average{.workload = workload(task), .decoded = {}, .result = {}};
+  const Workload& work = *average.workload;
   const ChipOptics chip_optics = optics(task)->network.chip(seed, chip);
-  const std::vector<std::int64_t> decoded =
-      decoded_values(chip_optics, backend_, task.calibration, work->inputs, work->targets);
-  return {.gradient = gradient_metrics(task.format, work->table, decoded),
-          .meshes = chip_optics.quality};
+  average.decoded =
+      decoded_values(chip_optics, backend_, task.calibration, work.inputs, work.targets);
+  average.result = {.gradient = gradient_metrics(task.format, work.table, average.decoded),
+                    .meshes = chip_optics.quality};
+  return average;
+}
+
+ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
+  return average(task, seed, chip).result;
 }
 
 }  // namespace optinc

@@ -13,6 +13,7 @@
 #include "solver/gradient/statistics.hpp"
 #include "solver/montecarlo/chip_result.hpp"
 #include "solver/montecarlo/shared_cache.hpp"
+#include "solver/montecarlo/workload_config.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/optinc/chip.hpp"
 
@@ -21,7 +22,7 @@ namespace optinc {
 /// What one sweep point computes: its configuration, typed and checked.
 struct PointTask {
   std::size_t point{};
-  std::filesystem::path trace;
+  WorkloadSource source;
   QuantiserOptions quantiser;
   CodeFormat format;
   std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
@@ -56,6 +57,13 @@ class ChipRunner {
     std::vector<std::int64_t> targets;
   };
 
+  /// What one chip makes of a workload.
+  struct Average {
+    std::shared_ptr<const Workload> workload;
+    std::vector<std::int64_t> decoded;  ///< by code
+    ChipResult result;
+  };
+
   struct IdealOptics {
     MappedNetwork network;
     std::vector<Eigen::MatrixXcd> meshes;
@@ -67,11 +75,12 @@ class ChipRunner {
     NetworkOptics network;
   };
 
+  Average average(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
   std::shared_ptr<const Workload> workload(const PointTask& task);
   std::shared_ptr<const IdealOptics> ideal_optics(const PointTask& task);
   std::shared_ptr<const Optics> optics(const PointTask& task);
   std::shared_ptr<const Network> network(const PointTask& task);
-  int servers(const std::filesystem::path& trace);
+  int servers(const WorkloadSource& source);
   CodeFormat format(const ResolvedConfig& config, const PointTask& task);
 
   const SweepConfig& sweep_;

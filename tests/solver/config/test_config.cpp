@@ -203,6 +203,35 @@ TEST_CASE("task_id names what determines the rows and nothing else") {
   }
 }
 
+TEST_CASE("task_id of a synthetic workload names everything it is made from") {
+  const TemporaryFolder folder;
+  const std::string base = "[workload]\nkind = \"student_t\"\n";
+  const std::string id = id_of(folder, base);
+  CHECK(id_of(folder, base,
+              {"workload.elements=1048576", "workload.servers=4", "workload.correlation=0",
+               "workload.scale=1", "workload.degrees_of_freedom=4", "montecarlo.seed=9"}) == id);
+  for (const std::string change :
+       {"workload.kind=laplace", "workload.elements=1000", "workload.servers=8",
+        "workload.correlation=0.5", "workload.scale=2", "workload.degrees_of_freedom=3"}) {
+    INFO(change);
+    CHECK(id_of(folder, base, {change}) != id);
+  }
+}
+
+TEST_CASE("keys of another kind of workload are refused") {
+  for (const std::string key : {"servers = 4", "elements = 10", "correlation = 0.5", "scale = 2.0",
+                                "degrees_of_freedom = 3.0"}) {
+    INFO(key);
+    CHECK(test::contains(error_of("[workload]\n" + key + "\n"),
+                         "is given but workload.kind is \"trace\""));
+  }
+  CHECK(test::contains(error_of("[workload]\nkind = \"laplace\"\ntrace = \"t.h5\"\n"),
+                       "workload.trace is given"));
+  CHECK(test::contains(error_of("[workload]\nkind = \"laplace\"\ndegrees_of_freedom = 3.0\n"),
+                       "workload.degrees_of_freedom is given"));
+  CHECK(test::contains(error_of("[workload]\nkind = \"laplace\"\ncorrelation = -0.1\n"), "-0.1"));
+}
+
 TEST_CASE("every key is documented and its default is inside its range") {
   for (const ConfigKey& key : config_keys()) {
     INFO(key.path);
