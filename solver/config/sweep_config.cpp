@@ -355,19 +355,25 @@ std::size_t SweepConfig::points() const {
   return total;
 }
 
+SweepConfig SweepConfig::single(std::size_t index) const {
+  SweepConfig one{
+      .directory = directory, .data_directory = data_directory, .base = base, .axes = {}};
+  for (auto group = axes.rbegin(); group != axes.rend(); ++group) {
+    const std::vector<ConfigValue>& row = group->rows[index % group->rows.size()];
+    index /= group->rows.size();
+    for (std::size_t i = 0; i < row.size(); ++i) one.base.set(group->paths[i], row[i]);
+  }
+  return one;
+}
+
 ResolvedConfig SweepConfig::point(std::size_t index) const {
   ResolvedConfig config;
   set_schema_defaults(config);
   std::set<std::string> given;
-  const auto give = [&](const std::string& path, const ConfigValue& value) {
+  const SweepConfig one = single(index);
+  for (const auto& [path, value] : one.base.values()) {
     config.set(path, value);
     given.insert(path);
-  };
-  for (const auto& [path, value] : base.values()) give(path, value);
-  for (auto group = axes.rbegin(); group != axes.rend(); ++group) {
-    const std::vector<ConfigValue>& row = group->rows[index % group->rows.size()];
-    index /= group->rows.size();
-    for (std::size_t i = 0; i < row.size(); ++i) give(group->paths[i], row[i]);
   }
   complete_defaults(config, given);
   return config;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/gradient/average.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
@@ -182,6 +183,16 @@ ChipRunner::Average ChipRunner::average(const PointTask& task, std::uint64_t see
 
 ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
   return average(task, seed, chip).result;
+}
+
+ChipResult ChipRunner::write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
+                             const std::filesystem::path& path, const TraceAttributes& attributes) {
+  const Average chip_average = average(task, seed, chip);
+  const std::lock_guard lock(hdf5_mutex_);
+  write_average(path, *open_source(task.source), task.format, task.quantiser,
+                {.codes = chip_average.workload->table.codes, .decoded = chip_average.decoded},
+                attributes);
+  return chip_average.result;
 }
 
 }  // namespace optinc

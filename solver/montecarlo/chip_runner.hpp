@@ -11,6 +11,7 @@
 
 #include "solver/config/sweep_config.hpp"
 #include "solver/gradient/statistics.hpp"
+#include "solver/gradient/trace.hpp"
 #include "solver/montecarlo/chip_result.hpp"
 #include "solver/montecarlo/shared_cache.hpp"
 #include "solver/montecarlo/workload_config.hpp"
@@ -48,6 +49,10 @@ class ChipRunner {
 
   /// Simulates one chip.
   ChipResult run(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
+
+  /// Simulates one chip and writes the gradient that its servers decode (write_average).
+  ChipResult write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
+                   const std::filesystem::path& path, const TraceAttributes& attributes);
 
  private:
   /// A trace reduced to codes, with what the network sees and should say for each.
