@@ -12,6 +12,7 @@
 
 #include "apps/command.hpp"
 #include "apps/options.hpp"
+#include "apps/trace_summary.hpp"
 #include "build_info.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/chip_runner.hpp"
@@ -83,6 +84,12 @@ void print_json(std::ostream& out, const ChipResult& result, const TraceAttribut
   for (const MetricColumn& metric : metric_table()) {
     document["metrics"][metric.column.name] = metric.value(result);
   }
+  document["tensors"] = nlohmann::ordered_json::array();
+  for (const TensorMetrics& tensor : result.tensors) {
+    nlohmann::ordered_json entry = {{"name", tensor.name}, {"elements", tensor.elements}};
+    entry["metrics"] = gradient_json(tensor.gradient);
+    document["tensors"].push_back(entry);
+  }
   out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
@@ -96,7 +103,7 @@ void print_text(std::ostream& out, const ChipResult& result) {
 ExitCode run_average(const CommandContext& context, const AverageOptions& options) {
   const SweepConfig sweep = load(options);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  ChipRunner runner(sweep, *backend);
+  ChipRunner runner(sweep, *backend, MetricDetail::per_tensor);
   const TraceAttributes attributes = provenance(sweep, options, backend->name());
   const auto seed = static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.seed"));
   const ChipResult result =
@@ -141,8 +148,9 @@ std::vector<Command> average_commands() {
   average.summary = "average a gradient trace on one chip";
   average.description =
       "Sends a trace through one chip, writes the averaged gradient that every server decodes, "
-      "float32 per element, and prints the metrics of that chip, those of a sweep's row. Reads the "
-      "trace twice, first for the codes that occur; memory does not grow with it.\n\n"
+      "float32 per element, and prints the metrics of that chip, those of a sweep's row; with "
+      "--json the main ones of each tensor too. Reads the trace twice, first for the codes that "
+      "occur; memory does not grow with it.\n\n"
       "The chip is that of a sweep with the same configuration, seed and chip index. TRACE takes "
       "the place of workload.trace. `optinc schema --config` documents the keys, `optinc schema` "
       "the metrics.";

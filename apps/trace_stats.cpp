@@ -7,11 +7,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "apps/options.hpp"
 #include "apps/trace_summary.hpp"
-#include "solver/gradient/metrics.hpp"
 #include "solver/gradient/statistics.hpp"
 #include "solver/names.hpp"
 
@@ -92,22 +90,12 @@ std::string quantiser_rounding(const QuantiserOptions& quantiser) {
                                  : "half_even";
 }
 
-Json metrics_json(const GradientMetrics& metrics) {
-  return {{"snr_db", metrics.snr_db},
-          {"nmse", metrics.nmse},
-          {"cosine", metrics.cosine},
-          {"contraction", metrics.contraction},
-          {"bias_lsb", metrics.bias_lsb},
-          {"max_error_lsb", metrics.max_error_lsb},
-          {"sign_agreement", metrics.sign_agreement}};
-}
-
 Json table_json(const TableSummary& summary) {
   return {{"elements", summary.elements},
           {"codes", summary.codes},
           {"mean_rms", summary.mean_rms},
           {"mean_zero_share", summary.mean_zero_share},
-          {"ideal_chip", metrics_json(summary.metrics)}};
+          {"ideal_chip", gradient_json(summary.metrics)}};
 }
 
 Json tensor_json(const std::string& name, const TableSummary& summary,
@@ -197,6 +185,17 @@ CommandAction declare_stats(CLI::App& app) {
 }
 
 }  // namespace
+
+Json gradient_json(const GradientMetrics& metrics) {
+  return {{"element_error_rate", metrics.element_error_rate},
+          {"nmse", metrics.nmse},
+          {"snr_db", metrics.snr_db},
+          {"cosine", metrics.cosine},
+          {"contraction", metrics.contraction},
+          {"bias_lsb", metrics.bias_lsb},
+          {"sign_agreement", metrics.sign_agreement},
+          {"max_error_lsb", metrics.max_error_lsb}};
+}
 
 Command trace_stats_command() {
   Command stats;

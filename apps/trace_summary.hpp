@@ -3,7 +3,10 @@
 
 #include <cstddef>
 
+#include <nlohmann/json.hpp>
+
 #include "apps/command.hpp"
+#include "solver/gradient/metrics.hpp"
 #include "solver/gradient/trace.hpp"
 
 namespace optinc {
@@ -17,6 +20,9 @@ struct TensorSummary {
 
 /// Reads a tensor once, piece by piece. Throws DataError.
 TensorSummary summarise_tensor(const GradientTrace& trace, std::size_t tensor);
+
+/// The main metrics of a gradient or a tensor; null for one that is not defined.
+nlohmann::ordered_json gradient_json(const GradientMetrics& metrics);
 
 /// Width of the column of tensor names.
 std::size_t name_width(const GradientTrace& trace);

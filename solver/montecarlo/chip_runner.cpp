@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/chip_runner.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -63,9 +65,10 @@ std::string network_key(const PointTask& task) {
 
 }  // namespace
 
-ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend)
+ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend, MetricDetail detail)
     : sweep_(sweep),
       backend_(backend),
+      detail_(detail),
       servers_(small_entries),
       networks_(small_entries),
       workloads_(large_entries),
@@ -137,14 +140,47 @@ std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask
                                       quantiser_key(task.quantiser), task.source.name());
   return workloads_.get(key, [&] {
     const std::lock_guard lock(hdf5_mutex_);
-    Workload workload{
-        .table = reduce_trace(*open_source(task.source), task.format, task.quantiser).total,
-        .inputs = {},
-        .targets = {}};
+    TraceStatistics statistics =
+        reduce_trace(*open_source(task.source), task.format, task.quantiser);
+    Workload workload{.table = std::move(statistics.total), .inputs = {}, .targets = {}};
     workload.inputs = network_inputs(task.format, workload.table.codes);
     workload.targets = target_values(task.format, workload.table.codes);
+    if (detail_ == MetricDetail::per_tensor) {
+      workload.tensors = tensor_codes(std::move(statistics), workload.table.codes);
+    }
     return workload;
   });
+}
+
+std::vector<ChipRunner::TensorCodes> ChipRunner::tensor_codes(TraceStatistics statistics,
+                                                              const std::vector<CodeKey>& codes) {
+  std::vector<TensorCodes> tensors;
+  for (std::size_t i = 0; i < statistics.tensors.size(); ++i) {
+    TensorCodes tensor{
+        .name = statistics.tensor_names[i], .table = std::move(statistics.tensors[i]), .place = {}};
+    for (const CodeKey code : tensor.table.codes) {
+      const auto found = std::lower_bound(codes.begin(), codes.end(), code);
+      tensor.place.push_back(static_cast<std::size_t>(found - codes.begin()));
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+std::vector<TensorMetrics> ChipRunner::tensor_metrics(const CodeFormat& format,
+                                                      const Workload& workload,
+                                                      const std::vector<std::int64_t>& decoded) {
+  std::vector<TensorMetrics> metrics;
+  for (const TensorCodes& tensor : workload.tensors) {
+    std::vector<std::int64_t> own;
+    for (const std::size_t place : tensor.place) own.push_back(decoded[place]);
+    std::uint64_t elements = 0;
+    for (const CodeStatistics& code : tensor.table.statistics) elements += code.count;
+    metrics.push_back({.name = tensor.name,
+                       .elements = elements,
+                       .gradient = gradient_metrics(format, tensor.table, own)});
+  }
+  return metrics;
 }
 
 std::shared_ptr<const ChipRunner::IdealOptics> ChipRunner::ideal_optics(const PointTask& task) {
@@ -177,7 +213,8 @@ ChipRunner::Average ChipRunner::average(const PointTask& task, std::uint64_t see
   average.decoded =
       decoded_values(chip_optics, backend_, task.calibration, work.inputs, work.targets);
   average.result = {.gradient = gradient_metrics(task.format, work.table, average.decoded),
-                    .meshes = chip_optics.quality};
+                    .meshes = chip_optics.quality,
+                    .tensors = tensor_metrics(task.format, work, average.decoded)};
   return average;
 }
 

@@ -102,6 +102,28 @@ std::vector<std::string> settings_of(const Pass& pass) {
   return args;
 }
 
+/// The metrics that are printed for each tensor.
+void check_tensor(const Json& entry, const TraceTensor& tensor, const test::Expected& expected) {
+  CAPTURE(tensor.name);
+  CHECK(entry.at("name") == tensor.name);
+  CHECK(entry.at("elements") == tensor.elements);
+  const Json& metrics = entry.at("metrics");
+  const auto close = [&](const char* name, long double value, double scale) {
+    INFO(name);
+    CHECK(test::close(number(metrics, name), value, scale));
+  };
+  const long double nmse = test::ratio(expected.error2, expected.gradient2);
+  close("element_error_rate", expected.wrong_elements / expected.elements, 0);
+  close("nmse", nmse, 0);
+  close("snr_db", -10 * std::log10(nmse), 1);
+  close("cosine", test::ratio(expected.product, std::sqrt(expected.output2 * expected.gradient2)),
+        1);
+  close("contraction", test::ratio(expected.product, expected.gradient2), 1);
+  close("bias_lsb", test::ratio(expected.lsb_sum, expected.scaled), 1);
+  close("sign_agreement", test::ratio(expected.agreeing, expected.with_sign), 0);
+  close("max_error_lsb", test::ratio(expected.lsb_max * expected.scaled, expected.scaled), 100);
+}
+
 /// Averages the trace and holds file and metrics against the definitions, element by element. The
 /// integer that was decoded is read from the file; on an ideal chip it must be Q(v).
 void check_average(const std::string& trace_path, const Pass& pass) {
@@ -116,7 +138,9 @@ void check_average(const std::string& trace_path, const Pass& pass) {
   test::Expected expected(pass.format);
   std::size_t index = 0;
   std::size_t wrong_values = 0;
-  for (const TraceTensor& tensor : trace.tensors()) {
+  for (std::size_t t = 0; t < trace.tensors().size(); ++t) {
+    const TraceTensor& tensor = trace.tensors()[t];
+    test::Expected own(pass.format);
     const Hdf5Dataset dataset = file.dataset("gradient/" + tensor.name);
     REQUIRE(dataset.shape() == std::vector<std::uint64_t>{1, tensor.elements});
     for (const double value : dataset.read_all()) {
@@ -130,9 +154,12 @@ void check_average(const std::string& trace_path, const Pass& pass) {
       const auto steps = static_cast<double>(decoded - pass.format.code_offset);
       wrong_values += value == static_cast<double>(static_cast<float>(steps * scale)) ? 0 : 1;
       expected.add(element, decoded);
+      own.add(element, decoded);
     }
+    check_tensor(document.at("tensors").at(t), tensor, own);
   }
   CHECK(index == elements.size());
+  CHECK(document.at("tensors").size() == trace.tensors().size());
   CHECK(wrong_values == 0);
   const GradientMetrics metrics = metrics_of(document.at("metrics"));
   CHECK((metrics.element_error_rate > 0) == !pass.imperfections.empty());
