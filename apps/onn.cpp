@@ -25,10 +25,7 @@ namespace {
 
 struct BuildOptions {
   int servers = 4;
-  int bits = 8;
-  std::optional<int> digits_per_input;
-  std::string rounding = enum_name(Rounding::half_up);
-  std::optional<std::int64_t> code_offset;
+  FormatOptions format;
   std::string form = enum_name(AnalyticForm::ripple);
   std::string step = "clipped_relu";
   std::string out;
@@ -67,19 +64,12 @@ NetworkShape shape_of(const Network& network, const MappedNetwork& mapped) {
   return shape;
 }
 
-CodeFormat requested_format(const BuildOptions& options) {
-  CodeFormat format = make_code_format(options.servers, options.bits);
-  if (options.digits_per_input) format.digits_per_input = *options.digits_per_input;
-  if (options.code_offset) format.code_offset = *options.code_offset;
-  format.rounding = parse_enum<Rounding>(options.rounding).value();
-  return format;
-}
-
 ExitCode run_build(const CommandContext& context, const BuildOptions& options) {
   const AnalyticOptions analytic{
       .form = parse_enum<AnalyticForm>(options.form).value(),
       .step = options.step == "relu" ? Activation::relu : Activation::clipped_relu};
-  const Network network = build_analytic_network(requested_format(options), analytic);
+  const Network network =
+      build_analytic_network(requested_format(options.format, options.servers), analytic);
   write_network(options.out, network);
   const NetworkShape shape = shape_of(network, map_network(network, {}));
   context.out << fmt::format("wrote {}: {} network, widths {}, {} MZIs by SVD\n", options.out,
@@ -91,15 +81,7 @@ CommandAction declare_build(CLI::App& app) {
   auto options = std::make_shared<BuildOptions>();
   app.add_option("--servers", options->servers, "servers N that are averaged: 2 to 64")
       ->capture_default_str();
-  app.add_option("--bits", options->bits, "bits per transmitted value: even, 4 to 16")
-      ->capture_default_str();
-  app.add_option("--digits-per-input", options->digits_per_input,
-                 "PAM4 digits merged per network input; must divide bits/2 (default 1 up to 8 "
-                 "bits, else 2 where bits/2 is even)");
-  add_choice_option(app, "--rounding", options->rounding, enum_names<Rounding>(),
-                    "rounding of the average");
-  app.add_option("--code-offset", options->code_offset,
-                 "code that means zero (default 2^(bits-1))");
+  add_format_options(app, options->format);
   add_choice_option(app, "--form", options->form, enum_names<AnalyticForm>(),
                     "how the digits are resolved");
   add_choice_option(app, "--step", options->step, {"clipped_relu", "relu"},

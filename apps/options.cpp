@@ -76,6 +76,26 @@ std::unique_ptr<Backend> create_backend(const BackendOptions& options,
       .create(backend_name(options), *parse_enum<Precision>(options.precision));
 }
 
+void add_format_options(CLI::App& app, FormatOptions& options) {
+  app.add_option("--bits", options.bits, "bits per transmitted value: even, 4 to 16")
+      ->capture_default_str();
+  app.add_option("--digits-per-input", options.digits_per_input,
+                 "PAM4 digits merged per network input; must divide bits/2 (default 1 up to 8 "
+                 "bits, else 2 where bits/2 is even)");
+  add_choice_option(app, "--rounding", options.rounding, enum_names<Rounding>(),
+                    "rounding of the average");
+  app.add_option("--code-offset", options.code_offset, "code that means zero (default 2^(bits-1))");
+}
+
+CodeFormat requested_format(const FormatOptions& options, int servers) {
+  CodeFormat format = make_code_format(servers, options.bits);
+  if (options.digits_per_input) format.digits_per_input = *options.digits_per_input;
+  if (options.code_offset) format.code_offset = *options.code_offset;
+  format.rounding = parse_enum<Rounding>(options.rounding).value();
+  validate(format);
+  return format;
+}
+
 CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::string& value,
                                const std::vector<std::string>& choices,
                                const std::string& description) {

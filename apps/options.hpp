@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/command.hpp"
+#include "solver/optinc/code.hpp"
 
 namespace optinc {
 
@@ -26,6 +29,20 @@ std::string cpu_target_or_default(const std::string& given);
 /// ConfigError; never falls back.
 std::unique_ptr<Backend> create_backend(const BackendOptions& options,
                                         const BackendRegistry& registry);
+
+/// How values travel as codes; what is not given has the default of `bits`.
+struct FormatOptions {
+  int bits = 8;
+  std::optional<int> digits_per_input;
+  std::string rounding = "half_up";
+  std::optional<std::int64_t> code_offset;
+};
+
+/// Declares --bits, --digits-per-input, --rounding and --code-offset.
+void add_format_options(CLI::App& app, FormatOptions& options);
+
+/// The format these options ask for. Throws ConfigError for a value out of range.
+CodeFormat requested_format(const FormatOptions& options, int servers);
 
 /// Declares an option whose value must be one of `choices` (message names them otherwise).
 CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::string& value,

@@ -5,15 +5,15 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "apps/command.hpp"
+#include "apps/trace_summary.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/gradient/statistics.hpp"
-#include "solver/gradient/trace.hpp"
 
 namespace optinc {
 namespace {
@@ -25,13 +25,6 @@ struct TraceInfoOptions {
   bool json = false;
 };
 
-/// Over the values of all servers.
-struct TensorSummary {
-  double rms = 0;
-  double max_abs = 0;
-  double zero_share = 0;
-};
-
 /// What the block quantiser and the half_up average do to a trace, before any optics.
 struct QuantisationSummary {
   CodeFormat format;
@@ -41,44 +34,18 @@ struct QuantisationSummary {
   GradientMetrics metrics;
 };
 
-TensorSummary summarise_tensor(const GradientTrace& trace, std::size_t tensor) {
-  constexpr std::uint64_t piece = 65536;
-  const std::uint64_t elements = trace.tensors()[tensor].elements;
-  const auto servers = static_cast<std::size_t>(trace.servers());
-  std::vector<float> values(servers * std::min(piece, elements));
-  double sum_squares = 0;
-  double zeros = 0;
-  TensorSummary summary;
-  for (std::uint64_t first = 0; first < elements; first += piece) {
-    const std::uint64_t count = std::min(piece, elements - first);
-    trace.read(tensor, first, count, values.data(), count);
-    for (std::size_t i = 0; i < servers * count; ++i) {
-      const auto value = static_cast<double>(values[i]);
-      sum_squares += value * value;
-      zeros += value == 0 ? 1 : 0;
-      summary.max_abs = std::max(summary.max_abs, std::abs(value));
-    }
-  }
-  const double total = static_cast<double>(servers) * static_cast<double>(elements);
-  summary.rms = std::sqrt(sum_squares / total);
-  summary.zero_share = zeros / total;
-  return summary;
-}
-
 QuantisationSummary summarise_quantisation(const GradientTrace& trace, int bits,
                                            std::uint64_t block) {
   QuantisationSummary summary;
   summary.format = make_code_format(trace.servers(), bits);
   summary.block = block;
-  const CodeTable table = reduce_trace(trace, summary.format, block).total;
+  const CodeTable table = reduce_trace(trace, summary.format, {.block = block}).total;
   summary.codes = table.codes.size();
-  std::vector<std::int64_t> targets;
-  for (std::size_t i = 0; i < table.codes.size(); ++i) {
-    targets.push_back(
-        round_average(summary.format, scaled_average(summary.format, table.codes[i])));
-    summary.elements_in_zero_blocks += table.statistics[i].count_zero_scale;
+  for (const CodeStatistics& code : table.statistics) {
+    summary.elements_in_zero_blocks += code.count_zero_scale;
   }
-  summary.metrics = gradient_metrics(summary.format, table, targets);
+  summary.metrics =
+      gradient_metrics(summary.format, table, target_values(summary.format, table.codes));
   return summary;
 }
 
@@ -98,8 +65,7 @@ void print_text(std::ostream& out, const GradientTrace& trace,
   }
   out << fmt::format("{:<18} {}\n{:<18} {}\n{:<18} {}\n\n", "servers", trace.servers(), "tensors",
                      tensors.size(), "elements", trace.elements());
-  std::size_t width = 6;
-  for (const TraceTensor& tensor : trace.tensors()) width = std::max(width, tensor.name.size());
+  const std::size_t width = name_width(trace);
   out << fmt::format("{:<{}} {:>12} {:>12} {:>12} {:>8}\n", "tensor", width, "elements", "rms",
                      "max |g|", "zeros");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -172,6 +138,36 @@ CommandAction declare_trace_info(CLI::App& app) {
 
 }  // namespace
 
+TensorSummary summarise_tensor(const GradientTrace& trace, std::size_t tensor) {
+  constexpr std::uint64_t piece = 65536;
+  const std::uint64_t elements = trace.tensors()[tensor].elements;
+  const auto servers = static_cast<std::size_t>(trace.servers());
+  std::vector<float> values(servers * std::min(piece, elements));
+  double sum_squares = 0;
+  double zeros = 0;
+  TensorSummary summary;
+  for (std::uint64_t first = 0; first < elements; first += piece) {
+    const std::uint64_t count = std::min(piece, elements - first);
+    trace.read(tensor, first, count, values.data(), count);
+    for (std::size_t i = 0; i < servers * count; ++i) {
+      const auto value = static_cast<double>(values[i]);
+      sum_squares += value * value;
+      zeros += value == 0 ? 1 : 0;
+      summary.max_abs = std::max(summary.max_abs, std::abs(value));
+    }
+  }
+  const double total = static_cast<double>(servers) * static_cast<double>(elements);
+  summary.rms = std::sqrt(sum_squares / total);
+  summary.zero_share = zeros / total;
+  return summary;
+}
+
+std::size_t name_width(const GradientTrace& trace) {
+  std::size_t width = std::string_view("tensor").size();
+  for (const TraceTensor& tensor : trace.tensors()) width = std::max(width, tensor.name.size());
+  return width;
+}
+
 std::vector<Command> trace_commands() {
   Command info;
   info.name = "trace info";
@@ -189,7 +185,7 @@ std::vector<Command> trace_commands() {
       {"optinc trace info data/traces/llama_wikitext2.h5 --bits 6 --block 256 --json",
        "coarser values, finer blocks, for a script"}};
   info.declare = declare_trace_info;
-  return {info};
+  return {info, trace_make_command(), trace_stats_command()};
 }
 
 }  // namespace optinc

@@ -41,4 +41,43 @@ UnitNormals unit_normals(const RandomWords& words) {
   return normals;
 }
 
+namespace {
+
+struct UnitUniforms {
+  double value[4];
+};
+
+UnitUniforms unit_uniforms(const RandomWords& words) {
+  return {{uniform(words.word[0]), uniform(words.word[1]), uniform(words.word[2]),
+           uniform(words.word[3])}};
+}
+
+/// Fills `out` from the blocks of four draws that `make_block` makes of random words.
+template <class MakeBlock>
+void fill_sequence(StreamAddress stream, std::uint64_t first, std::span<double> out,
+                   const MakeBlock& make_block) {
+  constexpr std::uint64_t draws_per_block = 4;
+  auto draws = make_block({});
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::uint64_t block = (first + i) / draws_per_block;
+    const std::uint64_t entry = (first + i) % draws_per_block;
+    if (i == 0 || entry == 0) {
+      stream.element = static_cast<std::uint32_t>(block);
+      stream.symbol = static_cast<std::uint32_t>(block >> 32U);
+      draws = make_block(random_words(stream));
+    }
+    out[i] = draws.value[entry];
+  }
+}
+
+}  // namespace
+
+void uniform_sequence(const StreamAddress& stream, std::uint64_t first, std::span<double> out) {
+  fill_sequence(stream, first, out, unit_uniforms);
+}
+
+void normal_sequence(const StreamAddress& stream, std::uint64_t first, std::span<double> out) {
+  fill_sequence(stream, first, out, unit_normals);
+}
+
 }  // namespace optinc

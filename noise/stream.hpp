@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "devices/host_device.hpp"
 
@@ -10,11 +11,13 @@ namespace optinc {
 /// Which consumer a random draw belongs to; the draw id of the Philox counter.
 /// Values are part of the reproducibility promise: never renumber, only append.
 enum class DrawId : std::uint16_t {
-  static_mzi = 0,            ///< element = MZI in flat order; normals: theta, phi, alpha, beta
-  static_output_screen = 1,  ///< element = mode; first normal: screen phase
-  code_sample = 2,           ///< element = sample; word i of symbol j: level of input 4 j + i
-  mzi_loss = 3,              ///< element = MZI in flat order; first normal: its loss
-  third_coupler = 4,         ///< element = MZI in flat order; first normal: its third coupler
+  static_mzi = 0,             ///< element = MZI in flat order; normals: theta, phi, alpha, beta
+  static_output_screen = 1,   ///< element = mode; first normal: screen phase
+  code_sample = 2,            ///< element = sample; word i of symbol j: level of input 4 j + i
+  mzi_loss = 3,               ///< element = MZI in flat order; first normal: its loss
+  third_coupler = 4,          ///< element = MZI in flat order; first normal: its third coupler
+  stochastic_rounding = 512,  ///< sequence over the elements of a gradient; mesh_id = server
+  synthetic_gradient = 768,   ///< likewise; mesh_id = 0: common part, 1 + server: its own part
 };
 
 /// Names one Philox4x32-10 block: a deviate depends on nothing else.
@@ -44,5 +47,14 @@ RandomWords random_words(const StreamAddress& address);
 /// Box-Muller on words (0, 1) and (2, 3): u = (w + 1/2) 2^-32, r = sqrt(-2 ln u_first),
 /// deviates r cos(2 pi u_second), r sin(2 pi u_second).
 UnitNormals unit_normals(const RandomWords& words);
+
+/// Sequences of draws longer than 2^32: draw `index` is entry index mod 4 of the block whose
+/// element and symbol are the low and the high half of index / 4. The other fields of `stream` name
+/// the sequence; `out[i]` becomes draw first + i, so that any cutting into pieces gives the same
+/// draws. Uniform deviates u = (w + 1/2) 2^-32.
+void uniform_sequence(const StreamAddress& stream, std::uint64_t first, std::span<double> out);
+
+/// Likewise unit normal deviates.
+void normal_sequence(const StreamAddress& stream, std::uint64_t first, std::span<double> out);
 
 }  // namespace optinc

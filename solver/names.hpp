@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "solver/backend/backend.hpp"
+#include "solver/gradient/synthetic.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/onn/mapping.hpp"
 #include "solver/optinc/chip.hpp"
@@ -28,6 +29,14 @@ struct EnumNames<Rounding> {
       {{Rounding::half_up, "half_up"},
        {Rounding::half_even, "half_even"},
        {Rounding::floor, "floor"}}};
+};
+
+template <>
+struct EnumNames<SyntheticKind> {
+  static constexpr std::array<std::pair<SyntheticKind, std::string_view>, 3> table{
+      {{SyntheticKind::gaussian, "gaussian"},
+       {SyntheticKind::laplace, "laplace"},
+       {SyntheticKind::student_t, "student_t"}}};
 };
 
 template <>

@@ -79,11 +79,24 @@ using Keys = std::vector<ConfigKey>;
 using Text = std::string;
 
 void add_workload(Keys& keys) {
-  keys.push_back(choice("workload.kind", Text("trace"), {"trace"},
-                        {"gaussian", "laplace", "student_t"}, "where the gradients come from"));
+  keys.push_back(choice("workload.kind", Text("trace"),
+                        {"trace", "gaussian", "laplace", "student_t"}, {},
+                        "where the gradients come from: a file, or random numbers of that "
+                        "distribution drawn from montecarlo.seed"));
   keys.push_back(file("workload.trace",
                       "gradient trace (HDF5, optinc-gradient-trace/1); it fixes "
                       "the number of servers"));
+  keys.push_back(integer("workload.servers", none, 2, 64, "synthetic workload: servers; unset: 4"));
+  keys.push_back(integer("workload.elements", none, 1, largest_integer,
+                         "synthetic workload: elements per server; unset: 1048576"));
+  keys.push_back(real("workload.correlation", none, 0, 1, "",
+                      "synthetic workload: correlation between the normal scores of two servers; "
+                      "unset: 0"));
+  keys.push_back(real("workload.degrees_of_freedom", none, 1, 1e6, "",
+                      "kind student_t: its degrees of freedom; unset: 4"));
+  keys.push_back(real("workload.scale", none, 1e-30, 1e10, "",
+                      "synthetic workload: factor on the unit normal, the Laplace of density "
+                      "exp(-|x|)/2, or Student's t; unset: 1"));
   keys.push_back(integer("workload.bits", std::int64_t{8}, 4, 16,
                          "bits b per transmitted value, even; two per PAM4 symbol"));
   keys.push_back(integer("workload.block", std::int64_t{1024}, 1, largest_integer,
@@ -92,14 +105,11 @@ void add_workload(Keys& keys) {
       integer("workload.code_offset", none, 1, 65534, "code that means zero; unset: 2^(b-1)"));
   keys.push_back(choice("workload.rounding", Text("half_up"), {"half_up", "half_even", "floor"}, {},
                         "how the average of the servers becomes an integer"));
-  keys.push_back(unbuilt(
-      boolean("workload.power_of_two_scale", none, "round block scales up to powers of two")));
-  keys.push_back(unbuilt(boolean("workload.stochastic_rounding", none,
-                                 "seeded stochastic rounding in the quantiser")));
-  keys.push_back(unbuilt(
-      integer("workload.elements", none, 1, largest_integer, "elements of a synthetic workload")));
-  keys.push_back(unbuilt_real("workload.correlation", -1, 1, "",
-                              "correlation between servers of a synthetic workload"));
+  keys.push_back(
+      boolean("workload.power_of_two_scale", false, "round block scales up to powers of two"));
+  keys.push_back(boolean("workload.stochastic_rounding", false,
+                         "quantiser rounds up or down at random, right on average, instead of half "
+                         "to even; drawn from montecarlo.seed, the same for every chip"));
 }
 
 void add_network(Keys& keys) {

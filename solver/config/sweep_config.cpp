@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/error.hpp"
+#include "solver/gradient/synthetic.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/io/hash.hpp"
 #include "solver/optinc/code.hpp"
@@ -284,16 +285,48 @@ void leave_to_network_file(ResolvedConfig& config, const std::set<std::string>& 
   }
 }
 
+void set_unless_given(ResolvedConfig& config, const std::string& path, ConfigValue value) {
+  if (!config.has(path)) config.set(path, std::move(value));
+}
+
+/// Keys that describe a workload go with some kinds only.
+void refuse_key(const ResolvedConfig& config, const char* key) {
+  if (!config.has(key)) return;
+  throw ConfigError(
+      fmt::format("{} is given but workload.kind is \"{}\"; leave it out or choose "
+                  "another kind",
+                  key, config.text("workload.kind")));
+}
+
+void complete_workload(ResolvedConfig& config) {
+  const std::string& kind = config.text("workload.kind");
+  if (kind != "student_t") refuse_key(config, "workload.degrees_of_freedom");
+  if (kind == "trace") {
+    for (const char* key :
+         {"workload.servers", "workload.elements", "workload.correlation", "workload.scale"}) {
+      refuse_key(config, key);
+    }
+    return;
+  }
+  refuse_key(config, "workload.trace");
+  const SyntheticOptions defaults;
+  set_unless_given(config, "workload.servers", std::int64_t{defaults.servers});
+  set_unless_given(config, "workload.elements", static_cast<std::int64_t>(defaults.elements));
+  set_unless_given(config, "workload.correlation", defaults.correlation);
+  set_unless_given(config, "workload.scale", defaults.scale);
+  if (kind == "student_t") {
+    set_unless_given(config, "workload.degrees_of_freedom", defaults.degrees_of_freedom);
+  }
+}
+
 /// Fills in the defaults that depend on other keys.
 void complete_defaults(ResolvedConfig& config, const std::set<std::string>& given) {
+  complete_workload(config);
   if (config.has("network.file")) return leave_to_network_file(config, given);
   const auto bits = static_cast<int>(config.integer("workload.bits"));
-  if (!config.has("network.digits_per_input")) {
-    config.set("network.digits_per_input", std::int64_t{default_digits_per_input(bits)});
-  }
-  if (!config.has("workload.code_offset")) {
-    config.set("workload.code_offset", std::int64_t{1} << (bits - 1));
-  }
+  set_unless_given(config, "network.digits_per_input",
+                   std::int64_t{default_digits_per_input(bits)});
+  set_unless_given(config, "workload.code_offset", std::int64_t{1} << (bits - 1));
 }
 
 }  // namespace
@@ -322,19 +355,25 @@ std::size_t SweepConfig::points() const {
   return total;
 }
 
+SweepConfig SweepConfig::single(std::size_t index) const {
+  SweepConfig one{
+      .directory = directory, .data_directory = data_directory, .base = base, .axes = {}};
+  for (auto group = axes.rbegin(); group != axes.rend(); ++group) {
+    const std::vector<ConfigValue>& row = group->rows[index % group->rows.size()];
+    index /= group->rows.size();
+    for (std::size_t i = 0; i < row.size(); ++i) one.base.set(group->paths[i], row[i]);
+  }
+  return one;
+}
+
 ResolvedConfig SweepConfig::point(std::size_t index) const {
   ResolvedConfig config;
   set_schema_defaults(config);
   std::set<std::string> given;
-  const auto give = [&](const std::string& path, const ConfigValue& value) {
+  const SweepConfig one = single(index);
+  for (const auto& [path, value] : one.base.values()) {
     config.set(path, value);
     given.insert(path);
-  };
-  for (const auto& [path, value] : base.values()) give(path, value);
-  for (auto group = axes.rbegin(); group != axes.rend(); ++group) {
-    const std::vector<ConfigValue>& row = group->rows[index % group->rows.size()];
-    index /= group->rows.size();
-    for (std::size_t i = 0; i < row.size(); ++i) give(group->paths[i], row[i]);
   }
   complete_defaults(config, given);
   return config;

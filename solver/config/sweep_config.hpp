@@ -45,6 +45,9 @@ struct SweepConfig {
   /// Number of sweep points, the product over the axis groups.
   std::size_t points() const;
 
+  /// The sweep of that point alone: its axis values as fixed keys.
+  SweepConfig single(std::size_t index) const;
+
   /// Configuration of one point; the first axis varies slowest. Defaults that depend on other
   /// keys are filled in.
   ResolvedConfig point(std::size_t index) const;

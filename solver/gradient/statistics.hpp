@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "solver/gradient/trace.hpp"
+#include "solver/gradient/quantiser.hpp"
+#include "solver/gradient/source.hpp"
 #include "solver/optinc/code.hpp"
 
 namespace optinc {
@@ -51,10 +52,10 @@ struct TraceStatistics {
   std::vector<CodeTable> tensors;
 };
 
-/// Reduces a trace in fixed chunks merged in trace order; blocks of `block` elements run over the
-/// concatenation of the tensors (they may cross tensors, the last is short).
-/// Throws ConfigError when the trace's servers differ from the format's, DataError from reading.
-TraceStatistics reduce_trace(const GradientTrace& trace, const CodeFormat& format,
-                             std::uint64_t block);
+/// Reduces a gradient, element by element in trace order (quantise_stream). The result depends on
+/// the gradient, the format and the options alone.
+/// Throws ConfigError when the source's servers differ from the format's, DataError from reading.
+TraceStatistics reduce_trace(const GradientSource& source, const CodeFormat& format,
+                             const QuantiserOptions& options);
 
 }  // namespace optinc

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/io/atomic_file.hpp"
 #include "solver/io/hdf5_file.hpp"
 
 namespace optinc {
@@ -181,6 +182,54 @@ void write_trace(const std::filesystem::path& path, const TraceData& data) {
   writer.write_int("/", "batch_per_server", data.batch_per_server);
   writer.write_string("/", "note", data.note);
   writer.save(path);
+}
+
+void write_gradient_file(const std::filesystem::path& path, const GradientFileHeader& header,
+                         const std::function<void(const GradientSink&)>& produce) {
+  replace_atomically(path, [&](const std::filesystem::path& temporary) {
+    Hdf5Writer writer(temporary);
+    std::vector<std::string> names;
+    for (const TraceTensor& tensor : header.tensors) names.push_back(tensor.name);
+    writer.write_string("/", "format", header.format);
+    writer.write_int("/", "servers", header.servers);
+    writer.write_strings("/", "tensors", names);
+    for (const auto& [name, value] : header.attributes) writer.write_string("/", name, value);
+    std::size_t open_tensor = names.size();
+    produce([&](std::size_t tensor, std::uint64_t first, std::uint64_t count, const float* values,
+                std::size_t stride) {
+      const std::string dataset = dataset_name(names.at(tensor));
+      if (tensor != open_tensor) {
+        writer.create_matrix(dataset, header.rows, header.tensors[tensor].elements,
+                             header.compressed);
+        open_tensor = tensor;
+      }
+      writer.write_columns(dataset, first, count, values, stride);
+    });
+    writer.close();
+  });
+}
+
+void write_trace(const std::filesystem::path& path, const GradientSource& source,
+                 const TraceAttributes& attributes) {
+  constexpr std::uint64_t piece = 65536;
+  const auto servers = static_cast<std::uint64_t>(source.servers());
+  const GradientFileHeader header{.format = trace_format,
+                                  .rows = servers,
+                                  .servers = source.servers(),
+                                  .tensors = source.tensors(),
+                                  .attributes = attributes,
+                                  .compressed = false};
+  write_gradient_file(path, header, [&](const GradientSink& sink) {
+    std::vector<float> values(servers * std::min(piece, source.elements()));
+    for (std::size_t tensor = 0; tensor < header.tensors.size(); ++tensor) {
+      const std::uint64_t elements = header.tensors[tensor].elements;
+      for (std::uint64_t first = 0; first < elements; first += piece) {
+        const std::uint64_t count = std::min(piece, elements - first);
+        source.read(tensor, first, count, values.data(), count);
+        sink(tensor, first, count, values.data(), count);
+      }
+    }
+  });
 }
 
 }  // namespace optinc

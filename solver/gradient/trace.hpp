@@ -4,38 +4,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "solver/gradient/source.hpp"
 
 namespace optinc {
 
-/// One tensor of a trace, in trace order.
-struct TraceTensor {
-  std::string name;
-  std::uint64_t elements{};  ///< per server
-};
-
 /// Gradients of N servers in the schema `optinc-gradient-trace/1` (docs/formats.md), streamed.
-class GradientTrace {
+class GradientTrace : public GradientSource {
  public:
   /// Opens and checks the file. Throws DataError naming file, object and what is wrong.
   explicit GradientTrace(const std::filesystem::path& path);
-  ~GradientTrace();
+  ~GradientTrace() override;
   GradientTrace(GradientTrace&&) noexcept;
   GradientTrace& operator=(GradientTrace&&) noexcept;
 
-  int servers() const;
-  const std::vector<TraceTensor>& tensors() const;
-  std::uint64_t elements() const;  ///< total per server
+  int servers() const override;
+  const std::vector<TraceTensor>& tensors() const override;
+  std::uint64_t elements() const override;
   /// Root attributes as text, in name order (workload, model, step, ...).
   const std::vector<std::pair<std::string, std::string>>& attributes() const;
 
-  /// Reads elements [first, first + count) of one tensor for all servers into
-  /// `out[server * stride + i]`. Throws DataError on unreadable data and on NaN or infinity
-  /// (naming tensor, server and index).
+  /// Throws DataError on unreadable data and on NaN or infinity (naming tensor, server and index).
   void read(std::size_t tensor, std::uint64_t first, std::uint64_t count, float* out,
-            std::size_t stride) const;
+            std::size_t stride) const override;
 
  private:
   struct Impl;
@@ -56,5 +52,34 @@ struct TraceData {
 
 /// Writes a trace atomically, gzip and shuffle on. Throws DataError.
 void write_trace(const std::filesystem::path& path, const TraceData& data);
+
+/// Root attributes that say where a gradient is from: name and text.
+using TraceAttributes = std::vector<std::pair<std::string, std::string>>;
+
+/// Writes any gradient as a trace, atomically and in bounded memory, uncompressed. Throws
+/// DataError.
+void write_trace(const std::filesystem::path& path, const GradientSource& source,
+                 const TraceAttributes& attributes);
+
+/// What distinguishes a file of gradients, besides its values.
+struct GradientFileHeader {
+  std::string format;
+  std::uint64_t rows{};  ///< of every dataset
+  int servers{};
+  std::vector<TraceTensor> tensors;
+  TraceAttributes attributes;
+  bool compressed{};
+};
+
+/// Takes elements [first, first + count) of a tensor, `values[row * stride + i]`. Tensors come in
+/// order.
+using GradientSink =
+    std::function<void(std::size_t tensor, std::uint64_t first, std::uint64_t count,
+                       const float* values, std::size_t stride)>;
+
+/// Writes `gradient/<tensor>` matrices from what `produce` gives to its sink, atomically and in
+/// bounded memory. `produce` must give every element of every tensor. Throws DataError.
+void write_gradient_file(const std::filesystem::path& path, const GradientFileHeader& header,
+                         const std::function<void(const GradientSink&)>& produce);
 
 }  // namespace optinc

@@ -34,6 +34,9 @@ class Handle {
   bool valid() const { return id_ >= 0; }
   hid_t get() const { return id_; }
 
+  /// Closes before the end of life, to see whether it fails.
+  herr_t close() { return valid() ? Close(std::exchange(id_, H5I_INVALID_HID)) : 0; }
+
  private:
   hid_t id_;
 };
@@ -73,13 +76,14 @@ std::string innermost_reason() {
 /// Errors of one file: each names the file, the object and a reason.
 class Place {
  public:
-  explicit Place(std::string file) : file_(std::move(file)) {}
+  explicit Place(
+      std::string file,
+      std::string advice = "check that the file is complete and has the documented layout")
+      : file_(std::move(file)), advice_(std::move(advice)) {}
 
   [[noreturn]] void fail(const std::string& object, std::string_view reason) const {
-    throw DataError(
-        fmt::format("cannot use {} in {} ({}); check that the file is complete and "
-                    "has the documented layout",
-                    object == "/" ? "the root group" : object, file_, reason));
+    throw DataError(fmt::format("cannot use {} in {} ({}); {}",
+                                object == "/" ? "the root group" : object, file_, reason, advice_));
   }
 
   /// `handle`, or the error that HDF5 has just reported about `object`.
@@ -95,6 +99,7 @@ class Place {
 
  private:
   std::string file_;
+  std::string advice_;
 };
 
 std::string attribute_place(const std::string& object, const std::string& name) {
@@ -230,6 +235,32 @@ int ieee_float_bits(hid_t type) {
   return 0;
 }
 
+/// Columns [first, first + count) of a matrix on disk, and the same as rows `stride` apart in
+/// memory.
+struct ColumnSelection {
+  ColumnSelection(hid_t dataset, hsize_t rows, hsize_t first, hsize_t count, hsize_t stride)
+      : file(H5Dget_space(dataset)) {
+    const hsize_t file_start[2] = {0, first};
+    const hsize_t memory_start[2] = {0, 0};
+    const hsize_t block[2] = {rows, count};
+    const hsize_t memory_extent[2] = {rows, stride};
+    memory = SpaceHandle(H5Screate_simple(2, memory_extent, nullptr));
+    H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, file_start, nullptr, block, nullptr);
+    H5Sselect_hyperslab(memory.get(), H5S_SELECT_SET, memory_start, nullptr, block, nullptr);
+  }
+
+  SpaceHandle file;
+  SpaceHandle memory;
+};
+
+/// Access to a dataset through a cache of that many bytes.
+PropertiesHandle cached_access(std::size_t cache_bytes) {
+  PropertiesHandle access(H5Pcreate(H5P_DATASET_ACCESS));
+  H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, cache_bytes,
+                     H5D_CHUNK_CACHE_W0_DEFAULT);
+  return access;
+}
+
 /// Bytes of the chunks that one pass along the columns of a matrix goes through at a time.
 std::size_t chunk_row_bytes(hid_t dataset, const std::vector<std::uint64_t>& shape) {
   const PropertiesHandle properties(H5Dget_create_plist(dataset));
@@ -315,9 +346,7 @@ struct Hdf5Dataset::Impl {
   }
 
   void reopen_with_cache(std::size_t cache_bytes) {
-    const PropertiesHandle access(H5Pcreate(H5P_DATASET_ACCESS));
-    H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, cache_bytes,
-                       H5D_CHUNK_CACHE_W0_DEFAULT);
+    const PropertiesHandle access = cached_access(cache_bytes);
     dataset = DatasetHandle();
     dataset = open(access.get());
   }
@@ -357,17 +386,9 @@ void Hdf5Dataset::read_columns(std::uint64_t first, std::uint64_t count, float* 
     impl_->file->place.fail(impl_->name, "columns outside a matrix were asked for");
   }
   if (count == 0) return;
-  const hsize_t rows = shape()[0];
-  const hsize_t file_start[2] = {0, first};
-  const hsize_t memory_start[2] = {0, 0};
-  const hsize_t block[2] = {rows, count};
-  const hsize_t memory_extent[2] = {rows, stride};
-  const SpaceHandle file_space(H5Dget_space(impl_->dataset.get()));
-  const SpaceHandle memory_space(H5Screate_simple(2, memory_extent, nullptr));
-  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, file_start, nullptr, block, nullptr);
-  H5Sselect_hyperslab(memory_space.get(), H5S_SELECT_SET, memory_start, nullptr, block, nullptr);
+  const ColumnSelection selection(impl_->dataset.get(), shape()[0], first, count, stride);
   impl_->file->place.require_success(
-      H5Dread(impl_->dataset.get(), H5T_NATIVE_FLOAT, memory_space.get(), file_space.get(),
+      H5Dread(impl_->dataset.get(), H5T_NATIVE_FLOAT, selection.memory.get(), selection.file.get(),
               H5P_DEFAULT, out),
       impl_->name);
 }
@@ -440,14 +461,28 @@ Hdf5Dataset Hdf5File::dataset(const std::string& object) const {
 }
 
 struct Hdf5Writer::Impl {
-  Impl() : place("a new HDF5 file"), link_properties(H5Pcreate(H5P_LINK_CREATE)) {
-    silence_error_printing();
-    H5Pset_create_intermediate_group(link_properties.get(), 1);
+  Impl() : place("a new HDF5 file"), link_properties(new_links()) {
     const PropertiesHandle in_memory(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_fapl_core(in_memory.get(), image_increment_bytes, /*backing_store=*/0);
-    const std::string name = unique_name();
-    file = place.require(
-        FileHandle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, in_memory.get())), "/");
+    create(unique_name(), in_memory.get());
+  }
+
+  explicit Impl(const std::filesystem::path& path)
+      : place(path.string(), "check the folder, its permissions and free space"),
+        link_properties(new_links()) {
+    create(path.string(), H5P_DEFAULT);
+  }
+
+  static PropertiesHandle new_links() {
+    silence_error_printing();
+    PropertiesHandle links(H5Pcreate(H5P_LINK_CREATE));
+    H5Pset_create_intermediate_group(links.get(), 1);
+    return links;
+  }
+
+  void create(const std::string& name, hid_t access) {
+    file =
+        place.require(FileHandle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)), "/");
   }
 
   /// HDF5 takes two open files of one name for the same file, in memory as well.
@@ -479,15 +514,44 @@ struct Hdf5Writer::Impl {
                      const std::vector<Value>& values, hid_t type) const {
     if (product(shape) != values.size()) place.fail(object, "shape and number of values differ");
     const std::vector<hsize_t> extent(shape.begin(), shape.end());
-    const SpaceHandle space(
-        H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr));
-    const PropertiesHandle creation = dataset_properties(extent);
     const DatasetHandle dataset =
-        place.require(DatasetHandle(H5Dcreate2(file.get(), object.c_str(), type, space.get(),
-                                               link_properties.get(), creation.get(), H5P_DEFAULT)),
-                      object);
+        create_dataset(object, extent, type, dataset_properties(extent), H5P_DEFAULT);
     place.require_success(
         H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), object);
+  }
+
+  DatasetHandle create_dataset(const std::string& object, const std::vector<hsize_t>& extent,
+                               hid_t type, const PropertiesHandle& creation, hid_t access) const {
+    const SpaceHandle space(
+        H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr));
+    return place.require(DatasetHandle(H5Dcreate2(file.get(), object.c_str(), type, space.get(),
+                                                  link_properties.get(), creation.get(), access)),
+                         object);
+  }
+
+  /// One matrix is open at a time: its chunk cache is for passing along its columns.
+  void create_matrix(const std::string& object, const std::vector<hsize_t>& extent,
+                     bool compressed) {
+    close_matrix();
+    const std::size_t cache_bytes =
+        static_cast<std::size_t>(extent[0] + 1) * chunk_elements * sizeof(float);
+    const PropertiesHandle access = cached_access(
+        std::clamp(cache_bytes, default_chunk_cache_bytes, largest_chunk_cache_bytes));
+    matrix =
+        create_dataset(object, extent, H5T_NATIVE_FLOAT,
+                       compressed ? dataset_properties(extent) : plain_properties(), access.get());
+    matrix_name = object;
+    matrix_rows = extent[0];
+  }
+
+  void close_matrix() { place.require_success(matrix.close(), matrix_name); }
+
+  /// Contiguous, and not filled with zeros first.
+  static PropertiesHandle plain_properties() {
+    PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_obj_track_times(creation.get(), false);
+    H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
+    return creation;
   }
 
   static PropertiesHandle dataset_properties(const std::vector<hsize_t>& extent) {
@@ -517,9 +581,13 @@ struct Hdf5Writer::Impl {
   Place place;
   PropertiesHandle link_properties;
   FileHandle file;
+  DatasetHandle matrix;
+  std::string matrix_name;
+  hsize_t matrix_rows = 0;
 };
 
 Hdf5Writer::Hdf5Writer() : impl_(std::make_unique<Impl>()) {}
+Hdf5Writer::Hdf5Writer(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
 Hdf5Writer::~Hdf5Writer() = default;
 Hdf5Writer::Hdf5Writer(Hdf5Writer&&) noexcept = default;
 Hdf5Writer& Hdf5Writer::operator=(Hdf5Writer&&) noexcept = default;
@@ -573,6 +641,27 @@ void Hdf5Writer::write_dataset(const std::string& object, const std::vector<std:
 void Hdf5Writer::write_dataset(const std::string& object, const std::vector<std::uint64_t>& shape,
                                const std::vector<double>& values) {
   impl_->write_dataset(object, shape, values, H5T_NATIVE_DOUBLE);
+}
+
+void Hdf5Writer::create_matrix(const std::string& object, std::uint64_t rows, std::uint64_t columns,
+                               bool compressed) {
+  impl_->create_matrix(object, {rows, columns}, compressed);
+}
+
+void Hdf5Writer::write_columns(const std::string& object, std::uint64_t first, std::uint64_t count,
+                               const float* values, std::size_t stride) {
+  if (object != impl_->matrix_name) impl_->place.fail(object, "it is not the open matrix");
+  const ColumnSelection selection(impl_->matrix.get(), impl_->matrix_rows, first, count, stride);
+  impl_->place.require_success(
+      H5Dwrite(impl_->matrix.get(), H5T_NATIVE_FLOAT, selection.memory.get(), selection.file.get(),
+               H5P_DEFAULT, values),
+      object);
+}
+
+void Hdf5Writer::close() {
+  impl_->close_matrix();
+  impl_->place.require_success(H5Fflush(impl_->file.get(), H5F_SCOPE_GLOBAL), "/");
+  impl_->place.require_success(impl_->file.close(), "/");
 }
 
 void Hdf5Writer::save(const std::filesystem::path& path) const {

@@ -82,11 +82,15 @@ class Hdf5File {
 };
 
 /// Builds an HDF5 file in memory and saves it in one step, so that a failure (a full disk) never
-/// leaves a damaged file. Groups on the way to an object are made as needed. The bytes depend on
-/// the content only, not on the time. Throws DataError.
+/// leaves a damaged file; or, for content that memory does not hold, on disk. Groups on the way to
+/// an object are made as needed. The bytes depend on the content only, not on the time. Throws
+/// DataError.
 class Hdf5Writer {
  public:
   Hdf5Writer();
+
+  /// Builds the file at `path` instead, which replace_atomically has given; `close` ends it.
+  explicit Hdf5Writer(const std::filesystem::path& path);
   ~Hdf5Writer();
   Hdf5Writer(Hdf5Writer&&) noexcept;
   Hdf5Writer& operator=(Hdf5Writer&&) noexcept;
@@ -107,6 +111,19 @@ class Hdf5Writer {
                      const std::vector<float>& values);
   void write_dataset(const std::string& object, const std::vector<std::uint64_t>& shape,
                      const std::vector<double>& values);
+
+  /// Makes a float32 matrix [rows, columns] to be filled by write_columns, with gzip and shuffle or
+  /// as it is.
+  void create_matrix(const std::string& object, std::uint64_t rows, std::uint64_t columns,
+                     bool compressed);
+
+  /// Writes elements [first, first + count) of every row of such a matrix from
+  /// `values[row * stride + i]`.
+  void write_columns(const std::string& object, std::uint64_t first, std::uint64_t count,
+                     const float* values, std::size_t stride);
+
+  /// Completes a file on disk; nothing can be written after it.
+  void close();
 
   /// Replaces `path` atomically by what has been written so far.
   void save(const std::filesystem::path& path) const;

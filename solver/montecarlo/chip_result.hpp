@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,10 +12,18 @@
 
 namespace optinc {
 
+/// What a chip did to one tensor of the gradient.
+struct TensorMetrics {
+  std::string name;
+  std::uint64_t elements{};
+  GradientMetrics gradient;
+};
+
 /// What one chip of one sweep point did to the gradient.
 struct ChipResult {
   GradientMetrics gradient;
   MeshQuality meshes;
+  std::vector<TensorMetrics> tensors = {};  ///< in trace order, where MetricDetail asks for them
 };
 
 /// A metric column with the number it shows. The one table behind CSV, summary and docs.

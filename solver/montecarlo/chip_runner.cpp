@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/chip_runner.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/gradient/average.hpp"
 #include "solver/gradient/metrics.hpp"
-#include "solver/gradient/trace.hpp"
 #include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
 #include "solver/onn/network_file.hpp"
@@ -51,6 +53,11 @@ std::string format_key(const CodeFormat& format) {
                      enum_name(format.rounding), format.code_offset);
 }
 
+std::string quantiser_key(const QuantiserOptions& options) {
+  return fmt::format("{}/{}/{}", options.block, options.power_of_two_scale,
+                     options.rounding_seed ? fmt::format("{}", *options.rounding_seed) : "even");
+}
+
 std::string network_key(const PointTask& task) {
   if (task.network_file) return "file " + task.network_file->string();
   return fmt::format("analytic {} {} {}", enum_name(task.analytic.form),
@@ -59,9 +66,10 @@ std::string network_key(const PointTask& task) {
 
 }  // namespace
 
-ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend)
+ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend, MetricDetail detail)
     : sweep_(sweep),
       backend_(backend),
+      detail_(detail),
       servers_(small_entries),
       networks_(small_entries),
       workloads_(large_entries),
@@ -71,8 +79,8 @@ ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend)
 PointTask ChipRunner::task(std::size_t point) {
   const ResolvedConfig config = sweep_.point(point);
   PointTask task;
-  task.trace = sweep_.find_file(config.text("workload.trace"));
-  task.block = static_cast<std::uint64_t>(config.integer("workload.block"));
+  task.source = workload_source_of(config, sweep_);
+  task.quantiser = quantiser_of(config);
   if (config.has("network.file")) {
     task.network_file = sweep_.find_file(config.text("network.file"));
   } else {
@@ -92,19 +100,19 @@ PointTask ChipRunner::task(std::size_t point) {
 }
 
 CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& task) {
-  const int trace_servers = servers(task.trace);
+  const int source_servers = servers(task.source);
   if (task.network_file) {
     const CodeFormat file_format = network(task)->format;
-    if (file_format.servers != trace_servers) {
+    if (file_format.servers != source_servers) {
       throw ConfigError(fmt::format(
           "{} has {} servers but {} averages {}; choose a network for {} servers or another trace",
-          task.trace.string(), trace_servers, task.network_file->string(), file_format.servers,
-          trace_servers));
+          task.source.name(), source_servers, task.network_file->string(), file_format.servers,
+          source_servers));
     }
     return file_format;
   }
   const CodeFormat result{
-      .servers = trace_servers,
+      .servers = source_servers,
       .bits = static_cast<int>(config.integer("workload.bits")),
       .digits_per_input = static_cast<int>(config.integer("network.digits_per_input")),
       .rounding = choice<Rounding>(config, "workload.rounding"),
@@ -113,10 +121,11 @@ CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& tas
   return result;
 }
 
-int ChipRunner::servers(const std::filesystem::path& trace) {
-  return *servers_.get(trace.string(), [&] {
+int ChipRunner::servers(const WorkloadSource& source) {
+  if (!source.trace) return source.synthetic.servers;
+  return *servers_.get(source.name(), [&] {
     const std::lock_guard lock(hdf5_mutex_);
-    return GradientTrace(trace).servers();
+    return open_source(source)->servers();
   });
 }
 
@@ -129,20 +138,51 @@ std::shared_ptr<const Network> ChipRunner::network(const PointTask& task) {
 }
 
 std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask& task) {
-  const std::string key =
-      fmt::format("{} {} {}", format_key(task.format), task.block, task.trace.string());
+  const std::string key = fmt::format("{} {} {}", format_key(task.format),
+                                      quantiser_key(task.quantiser), task.source.name());
   return workloads_.get(key, [&] {
     const std::lock_guard lock(hdf5_mutex_);
-    Workload workload{
-        .table = reduce_trace(GradientTrace(task.trace), task.format, task.block).total,
-        .inputs = {},
-        .targets = {}};
+    TraceStatistics statistics =
+        reduce_trace(*open_source(task.source), task.format, task.quantiser);
+    Workload workload{.table = std::move(statistics.total), .inputs = {}, .targets = {}};
     workload.inputs = network_inputs(task.format, workload.table.codes);
-    for (const CodeKey code : workload.table.codes) {
-      workload.targets.push_back(round_average(task.format, scaled_average(task.format, code)));
+    workload.targets = target_values(task.format, workload.table.codes);
+    if (detail_ == MetricDetail::per_tensor) {
+      workload.tensors = tensor_codes(std::move(statistics), workload.table.codes);
     }
     return workload;
   });
+}
+
+std::vector<ChipRunner::TensorCodes> ChipRunner::tensor_codes(TraceStatistics statistics,
+                                                              const std::vector<CodeKey>& codes) {
+  std::vector<TensorCodes> tensors;
+  for (std::size_t i = 0; i < statistics.tensors.size(); ++i) {
+    TensorCodes tensor{
+        .name = statistics.tensor_names[i], .table = std::move(statistics.tensors[i]), .place = {}};
+    for (const CodeKey code : tensor.table.codes) {
+      const auto found = std::lower_bound(codes.begin(), codes.end(), code);
+      tensor.place.push_back(static_cast<std::size_t>(found - codes.begin()));
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+std::vector<TensorMetrics> ChipRunner::tensor_metrics(const CodeFormat& format,
+                                                      const Workload& workload,
+                                                      const std::vector<std::int64_t>& decoded) {
+  std::vector<TensorMetrics> metrics;
+  for (const TensorCodes& tensor : workload.tensors) {
+    std::vector<std::int64_t> own;
+    for (const std::size_t place : tensor.place) own.push_back(decoded[place]);
+    std::uint64_t elements = 0;
+    for (const CodeStatistics& code : tensor.table.statistics) elements += code.count;
+    metrics.push_back({.name = tensor.name,
+                       .elements = elements,
+                       .gradient = gradient_metrics(format, tensor.table, own)});
+  }
+  return metrics;
 }
 
 std::shared_ptr<const ChipRunner::IdealOptics> ChipRunner::ideal_optics(const PointTask& task) {
@@ -172,13 +212,31 @@ std::shared_ptr<const MappedNetwork> ChipRunner::mapped_network(const PointTask&
   return {ideal, &ideal->network};
 }
 
-ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
-  const std::shared_ptr<const Workload> work = workload(task);
+ChipRunner::Average ChipRunner::average(const PointTask& task, std::uint64_t seed,
+                                        std::uint32_t chip) {
+  Average average{.workload = workload(task), .decoded = {}, .result = {}};
+  const Workload& work = *average.workload;
   const ChipOptics chip_optics = optics(task)->network.chip(seed, chip);
-  const std::vector<std::int64_t> decoded =
-      decoded_values(chip_optics, backend_, task.calibration, work->inputs, work->targets);
-  return {.gradient = gradient_metrics(task.format, work->table, decoded),
-          .meshes = chip_optics.quality};
+  average.decoded =
+      decoded_values(chip_optics, backend_, task.calibration, work.inputs, work.targets);
+  average.result = {.gradient = gradient_metrics(task.format, work.table, average.decoded),
+                    .meshes = chip_optics.quality,
+                    .tensors = tensor_metrics(task.format, work, average.decoded)};
+  return average;
+}
+
+ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
+  return average(task, seed, chip).result;
+}
+
+ChipResult ChipRunner::write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
+                             const std::filesystem::path& path, const TraceAttributes& attributes) {
+  const Average chip_average = average(task, seed, chip);
+  const std::lock_guard lock(hdf5_mutex_);
+  write_average(path, *open_source(task.source), task.format, task.quantiser,
+                {.codes = chip_average.workload->table.codes, .decoded = chip_average.decoded},
+                attributes);
+  return chip_average.result;
 }
 
 }  // namespace optinc

@@ -11,8 +11,10 @@
 
 #include "solver/config/sweep_config.hpp"
 #include "solver/gradient/statistics.hpp"
+#include "solver/gradient/trace.hpp"
 #include "solver/montecarlo/chip_result.hpp"
 #include "solver/montecarlo/shared_cache.hpp"
+#include "solver/montecarlo/workload_config.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/optinc/chip.hpp"
 
@@ -21,8 +23,8 @@ namespace optinc {
 /// What one sweep point computes: its configuration, typed and checked.
 struct PointTask {
   std::size_t point{};
-  std::filesystem::path trace;
-  std::uint64_t block{};
+  WorkloadSource source;
+  QuantiserOptions quantiser;
   CodeFormat format;
   std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
   AnalyticOptions analytic;
@@ -31,12 +33,16 @@ struct PointTask {
   Calibration calibration{};
 };
 
+/// What a ChipRunner measures: the whole gradient, or each of its tensors too.
+enum class MetricDetail { total, per_tensor };
+
 /// Computes chips of the points of a sweep. Trace statistics and networks are kept for the last few
 /// settings, not made again per chip. May be used from several threads at once.
 class ChipRunner {
  public:
-  /// Both arguments must outlive the runner.
-  ChipRunner(const SweepConfig& sweep, const Backend& backend);
+  /// The first two arguments must outlive the runner.
+  ChipRunner(const SweepConfig& sweep, const Backend& backend,
+             MetricDetail detail = MetricDetail::total);
 
   /// The task of one point. Opens the files it names, without reading the gradients. Throws
   /// ConfigError for settings that do not go together and DataError for files.
@@ -51,12 +57,31 @@ class ChipRunner {
   /// Simulates one chip.
   ChipResult run(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
 
+  /// Simulates one chip and writes the gradient that its servers decode (write_average).
+  ChipResult write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
+                   const std::filesystem::path& path, const TraceAttributes& attributes);
+
  private:
+  /// One tensor reduced to codes. `place[i]` is where `table.codes[i]` is in the whole trace's.
+  struct TensorCodes {
+    std::string name;
+    CodeTable table;
+    std::vector<std::size_t> place;
+  };
+
   /// A trace reduced to codes, with what the network sees and should say for each.
   struct Workload {
     CodeTable table;
     Eigen::MatrixXd inputs;
     std::vector<std::int64_t> targets;
+    std::vector<TensorCodes> tensors = {};  ///< with MetricDetail::per_tensor
+  };
+
+  /// What one chip makes of a workload.
+  struct Average {
+    std::shared_ptr<const Workload> workload;
+    std::vector<std::int64_t> decoded;  ///< by code
+    ChipResult result;
   };
 
   struct IdealOptics {
@@ -70,15 +95,22 @@ class ChipRunner {
     NetworkOptics network;
   };
 
+  static std::vector<TensorCodes> tensor_codes(TraceStatistics statistics,
+                                               const std::vector<CodeKey>& codes);
+  static std::vector<TensorMetrics> tensor_metrics(const CodeFormat& format,
+                                                   const Workload& workload,
+                                                   const std::vector<std::int64_t>& decoded);
+  Average average(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
   std::shared_ptr<const Workload> workload(const PointTask& task);
   std::shared_ptr<const IdealOptics> ideal_optics(const PointTask& task);
   std::shared_ptr<const Optics> optics(const PointTask& task);
   std::shared_ptr<const Network> network(const PointTask& task);
-  int servers(const std::filesystem::path& trace);
+  int servers(const WorkloadSource& source);
   CodeFormat format(const ResolvedConfig& config, const PointTask& task);
 
   const SweepConfig& sweep_;
   const Backend& backend_;
+  MetricDetail detail_;
   std::mutex hdf5_mutex_;  ///< the HDF5 library is not used from two threads at once
   SharedCache<int> servers_;
   SharedCache<Network> networks_;

@@ -41,15 +41,6 @@ std::vector<CodeKey> batch_of_codes(const CodeFormat& format, bool exhaustive, s
   return codes;
 }
 
-std::vector<std::int64_t> targets_of(const CodeFormat& format, const std::vector<CodeKey>& codes) {
-  std::vector<std::int64_t> targets;
-  targets.reserve(codes.size());
-  for (const CodeKey code : codes) {
-    targets.push_back(round_average(format, scaled_average(format, code)));
-  }
-  return targets;
-}
-
 void add_batch(const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets,
                NetworkAccuracy& accuracy) {
   if (!outputs.allFinite()) {
@@ -88,7 +79,7 @@ NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFo
     const std::vector<CodeKey> codes = batch_of_codes(format, accuracy.exhaustive, first,
                                                       std::min(batch_codes, total - first), seed);
     add_batch(backend.evaluate_codes(layers, network_inputs(format, codes)),
-              targets_of(format, codes), accuracy);
+              target_values(format, codes), accuracy);
   }
   return accuracy;
 }

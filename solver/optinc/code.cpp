@@ -113,6 +113,16 @@ std::int64_t round_average(const CodeFormat& format, std::int64_t scaled_average
   return whole;
 }
 
+std::vector<std::int64_t> target_values(const CodeFormat& format,
+                                        const std::vector<CodeKey>& codes) {
+  std::vector<std::int64_t> values;
+  values.reserve(codes.size());
+  for (const CodeKey code : codes) {
+    values.push_back(round_average(format, scaled_average(format, code)));
+  }
+  return values;
+}
+
 Eigen::MatrixXd network_inputs(const CodeFormat& format, const std::vector<CodeKey>& codes) {
   Eigen::MatrixXd inputs(format.inputs(), static_cast<Eigen::Index>(codes.size()));
   for (Eigen::Index column = 0; column < inputs.cols(); ++column) {

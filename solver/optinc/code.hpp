@@ -52,6 +52,10 @@ std::int64_t scaled_average(const CodeFormat& format, CodeKey code);
 /// Q(v) in integers. half_even looks at the parity of the integer value Q itself.
 std::int64_t round_average(const CodeFormat& format, std::int64_t scaled_average);
 
+/// Q(v) of every code: what an ideal unit decodes.
+std::vector<std::int64_t> target_values(const CodeFormat& format,
+                                        const std::vector<CodeKey>& codes);
+
 /// Network inputs a_k in digit units, [K, codes].
 Eigen::MatrixXd network_inputs(const CodeFormat& format, const std::vector<CodeKey>& codes);
 

@@ -76,6 +76,25 @@ bool same_bits(double a, double b) {
 
 }  // namespace
 
+TEST_CASE("A sequence of draws is the same in any pieces, past 2^32 blocks too") {
+  const StreamAddress stream = {.seed = 9, .mesh_id = 3, .draw = DrawId::stochastic_rounding};
+  const std::uint64_t start = (std::uint64_t{1} << 34U) - 6;  // block 2^32 - 2, entry 2
+  std::vector<double> whole(17);
+  uniform_sequence(stream, start, whole);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const std::uint64_t index = start + i;
+    const Words words = block({0, 3U << 16U | 512U, static_cast<std::uint32_t>(index / 4),
+                               static_cast<std::uint32_t>((index / 4) >> 32U)},
+                              9);
+    CHECK(whole[i] == (words[index % 4] + 0.5) * 0x1p-32);
+    double alone = 0;
+    uniform_sequence(stream, index, {&alone, 1});
+    CHECK(alone == whole[i]);
+    normal_sequence(stream, index, {&alone, 1});
+    CHECK(alone == unit_normals({{words[0], words[1], words[2], words[3]}}).value[index % 4]);
+  }
+}
+
 TEST_CASE("Philox4x32-10 gives the published known-answer vectors") {
   // Random123 1.14, tests/kat_vectors.
   CHECK(block({0, 0, 0, 0}, 0) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "solver/error.hpp"
+#include "solver/gradient/synthetic.hpp"
 #include "solver/gradient/trace.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/io/hash.hpp"
@@ -415,6 +416,73 @@ TEST_CASE("A trace comes back as written") {
                                          {"step", "7"},
                                          {"tensors", "[first, folder/second]"},
                                          {"workload", "test"}});
+}
+
+TEST_CASE("A gradient is written piece by piece as what it is") {
+  const Folder folder;
+  const SyntheticGradient gradient({.servers = 3, .elements = 200'003, .tensors = 2});
+  write_trace(folder / "a.h5", gradient, {{"workload", "test"}, {"note", "käse"}});
+  write_trace(folder / "b.h5", gradient, {{"workload", "test"}, {"note", "käse"}});
+  CHECK(content_of(folder / "a.h5") == content_of(folder / "b.h5"));
+  const GradientTrace trace(folder / "a.h5");
+  CHECK(trace.servers() == 3);
+  CHECK(trace.attributes().at(1) == std::pair<std::string, std::string>{"note", "käse"});
+  REQUIRE(trace.tensors().size() == 2);
+  for (std::size_t t = 0; t < 2; ++t) {
+    const std::uint64_t elements = gradient.tensors()[t].elements;
+    CHECK(trace.tensors()[t].name == gradient.tensors()[t].name);
+    REQUIRE(trace.tensors()[t].elements == elements);
+    std::vector<float> read(3 * elements);
+    std::vector<float> made(3 * elements);
+    trace.read(t, 0, elements, read.data(), elements);
+    gradient.read(t, 0, elements, made.data(), elements);
+    CHECK(read == made);
+  }
+}
+
+TEST_CASE("Compressed matrices take pieces of any size") {
+  const Folder folder;
+  std::vector<float> matrix(2 * 150'000);
+  for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<float>(i % 1000);
+  Hdf5Writer writer(folder / "f.h5");
+  writer.create_matrix("group/m", 2, 150'000, true);
+  for (std::uint64_t first = 0, size = 1; first < 150'000; first += size, size *= 3) {
+    size = std::min<std::uint64_t>(size, 150'000 - first);
+    writer.write_columns("group/m", first, size, matrix.data() + first, 150'000);
+  }
+  CHECK_THROWS_AS(writer.write_columns("group/other", 0, 1, matrix.data(), 1), DataError);
+  writer.close();
+  CHECK(Hdf5File(folder / "f.h5").dataset("group/m").read_all() ==
+        std::vector<double>(matrix.begin(), matrix.end()));
+  CHECK(fs::file_size(folder / "f.h5") < 200'000);
+}
+
+TEST_CASE("A full disk while writing piece by piece is an error and leaves the old file") {
+  const Folder folder;
+  put(folder / "t.h5", "old");
+  for (const bool compressed : {false, true}) {
+    const FileSizeLimit limit(300'000);
+    const SyntheticGradient gradient({.servers = 2, .elements = 200'000});
+    const GradientFileHeader header{.format = good_format,
+                                    .rows = 2,
+                                    .servers = 2,
+                                    .tensors = gradient.tensors(),
+                                    .attributes = {},
+                                    .compressed = compressed};
+    const std::string message = data_error([&] {
+      write_gradient_file(folder / "t.h5", header, [&](const GradientSink& sink) {
+        std::vector<float> values(400'000);
+        gradient.read(0, 0, 200'000, values.data(), 200'000);
+        sink(0, 0, 200'000, values.data(), 200'000);
+      });
+    });
+    CHECK_THAT(message, Contains("t.h5") && Contains("free space"));
+  }
+  CHECK(content_of(folder / "t.h5") == "old");
+  CHECK(folder.entries() == 1);
+  // The library works on after the failures.
+  write_trace(folder / "t.h5", small_trace());
+  CHECK(GradientTrace(folder / "t.h5").elements() == 5);
 }
 
 TEST_CASE("Traces that break the schema are refused with what is wrong") {

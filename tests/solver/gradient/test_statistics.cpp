@@ -11,17 +11,26 @@
 
 #include <unistd.h>
 
+#include "noise/stream.hpp"
 #include "solver/error.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/gradient/quantiser.hpp"
 #include "solver/gradient/statistics.hpp"
 #include "solver/gradient/trace.hpp"
+#include "tests/support/brute_force_gradient.hpp"
 #include "tests/support/skip.hpp"
 
 namespace optinc {
 namespace {
 
 namespace fs = std::filesystem;
+
+using test::check_metrics;
+using test::concatenation;
+using test::Concatenation;
+using test::Element;
+using test::elements_of;
+using test::Expected;
 
 /// A trace written to a temporary file and opened again.
 class TraceFile {
@@ -39,189 +48,6 @@ class TraceFile {
  private:
   fs::path path_;
 };
-
-/// The whole trace in memory: gradient[server][element] over the concatenation of the tensors.
-struct Concatenation {
-  std::vector<std::vector<double>> gradient;
-  std::vector<std::size_t> tensor_of;
-};
-
-Concatenation concatenation(const GradientTrace& trace) {
-  Concatenation all;
-  all.gradient.resize(static_cast<std::size_t>(trace.servers()));
-  for (std::size_t t = 0; t < trace.tensors().size(); ++t) {
-    const std::uint64_t n = trace.tensors()[t].elements;
-    std::vector<float> values(n * all.gradient.size());
-    trace.read(t, 0, n, values.data(), n);
-    for (std::size_t s = 0; s < all.gradient.size(); ++s) {
-      all.gradient[s].insert(all.gradient[s].end(), &values[s * n], &values[s * n] + n);
-    }
-    all.tensor_of.insert(all.tensor_of.end(), n, t);
-  }
-  return all;
-}
-
-/// One element sent through quantisers and average, written straight from the system design.
-struct Element {
-  long double gradient = 0;
-  long double scale = 0;
-  CodeKey code = 0;
-  long average_rounded = 0;  ///< Q(v)
-};
-
-std::vector<Element> elements_of(const Concatenation& all, const CodeFormat& format,
-                                 std::size_t block) {
-  const std::size_t count = all.tensor_of.size();
-  const std::size_t servers = all.gradient.size();
-  const long top = (1L << format.bits) - 1;
-  const long offset = format.code_offset;
-  const long base = 1L << (2 * format.digits_per_input);
-  std::vector<Element> elements(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t begin = i / block * block;
-    double scale = static_cast<double>(elements[begin].scale);
-    if (i == begin) {
-      double largest = 0;
-      for (const auto& row : all.gradient) {
-        for (std::size_t j = begin; j < std::min(count, begin + block); ++j) {
-          largest = std::max(largest, std::fabs(row[j]));
-        }
-      }
-      scale = largest / static_cast<double>(std::min(offset, top - offset));
-    }
-    Element& element = elements[i];
-    element.scale = static_cast<long double>(scale);
-    std::vector<long> inputs(static_cast<std::size_t>(format.inputs()), 0);
-    long sum = 0;
-    for (const auto& row : all.gradient) {
-      element.gradient += static_cast<long double>(row[i]);
-      long value = offset;
-      if (scale > 0) value += std::lrint(row[i] / scale);
-      value = std::min(std::max(value, 0L), top);
-      sum += value;
-      for (long& input : inputs) {
-        input += value % base;
-        value /= base;
-      }
-    }
-    element.gradient /= static_cast<long double>(servers);
-    const double average = static_cast<double>(sum) / static_cast<double>(servers);
-    const double rounded = format.rounding == Rounding::half_up     ? std::floor(average + 0.5)
-                           : format.rounding == Rounding::half_even ? std::rint(average)
-                                                                    : std::floor(average);
-    element.average_rounded = static_cast<long>(rounded);
-    for (std::size_t k = inputs.size(); k-- > 0;) {
-      element.code = element.code * static_cast<CodeKey>((base - 1) * format.servers + 1) +
-                     static_cast<CodeKey>(inputs[k]);
-    }
-  }
-  return elements;
-}
-
-int digits_wrong(long a, long b, int digits) {
-  int wrong = 0;
-  for (int i = 0; i < digits; ++i, a /= 4, b /= 4) wrong += a % 4 != b % 4 ? 1 : 0;
-  return wrong;
-}
-
-int gray_bits_wrong(long a, long b, int digits) {
-  // Distances between the Gray words 00, 01, 11, 10 of two levels.
-  constexpr int distance[4][4] = {{0, 1, 2, 1}, {1, 0, 1, 2}, {2, 1, 0, 1}, {1, 2, 1, 0}};
-  int wrong = 0;
-  for (int i = 0; i < digits; ++i, a /= 4, b /= 4) wrong += distance[a % 4][b % 4];
-  return wrong;
-}
-
-/// Metrics element by element, from their definitions.
-struct Expected {
-  explicit Expected(const CodeFormat& code_format) : format(code_format) {}
-
-  void add(const Element& element, long decoded) {
-    const auto steps = static_cast<long double>(decoded - format.code_offset);
-    const long double output = steps * element.scale;
-    const long error = decoded - element.average_rounded;
-    elements += 1;
-    wrong_elements += error != 0 ? 1 : 0;
-    wrong_symbols += digits_wrong(decoded, element.average_rounded, format.digits());
-    wrong_bits += gray_bits_wrong(decoded, element.average_rounded, format.digits());
-    bool power_of_four = false;
-    for (std::size_t i = 0; i < 8; ++i) {
-      if (std::labs(error) != std::lround(std::pow(4.0, static_cast<double>(i)))) continue;
-      power_of_four = true;
-      wrong_by_digit[i] += 1;
-    }
-    wrong_otherwise += error != 0 && !power_of_four ? 1 : 0;
-    error2 += (output - element.gradient) * (output - element.gradient);
-    output2 += output * output;
-    gradient2 += element.gradient * element.gradient;
-    product += output * element.gradient;
-    if (element.scale > 0) {
-      const long double lsb = steps - element.gradient / element.scale;
-      scaled += 1;
-      lsb_sum += lsb;
-      lsb_max = std::max(lsb_max, std::fabs(lsb));
-    }
-    if (element.gradient != 0) {
-      with_sign += 1;
-      agreeing += output * element.gradient > 0 ? 1 : 0;
-      zeros += decoded == format.code_offset ? 1 : 0;
-    }
-  }
-
-  CodeFormat format;
-  long double elements = 0, wrong_elements = 0, wrong_symbols = 0, wrong_bits = 0;
-  long double wrong_by_digit[8] = {};
-  long double wrong_otherwise = 0;
-  long double error2 = 0, output2 = 0, gradient2 = 0, product = 0;
-  long double scaled = 0, lsb_sum = 0, lsb_max = 0;
-  long double with_sign = 0, agreeing = 0, zeros = 0;
-};
-
-/// A ratio without a denominator is not a number.
-long double ratio(long double numerator, long double denominator) {
-  return denominator == 0 ? std::numeric_limits<long double>::quiet_NaN() : numerator / denominator;
-}
-
-/// Equal to 1e-12 of the larger of the value and `scale`; NaN only where NaN is expected.
-bool close(double value, long double expected, double scale = 0) {
-  if (std::isnan(expected)) return std::isnan(value);
-  const double reference = std::fabs(static_cast<double>(expected));
-  return std::fabs(value - static_cast<double>(expected)) <= 1e-12 * std::max(scale, reference);
-}
-
-void check_metrics(const GradientMetrics& metrics, const Expected& expected) {
-  const long double digits = expected.elements * expected.format.digits();
-  // A single deviation g/s - v' is a difference of numbers up to 2^b.
-  const double code_rounding = static_cast<double>(1L << expected.format.bits) * 1e-3;
-  CHECK(close(metrics.element_error_rate, expected.wrong_elements / expected.elements));
-  CHECK(close(metrics.symbol_error_rate, expected.wrong_symbols / digits));
-  CHECK(close(metrics.bit_error_rate, expected.wrong_bits / (2 * digits)));
-  const long double nmse = ratio(expected.error2, expected.gradient2);
-  CAPTURE(metrics.nmse, nmse, metrics.bias_lsb, metrics.max_error_lsb, expected.lsb_max);
-  CHECK(close(metrics.nmse, nmse));
-  CHECK(close(metrics.snr_db, -10 * std::log10(nmse), 1));
-  CHECK(close(metrics.relative_l2, std::sqrt(nmse)));
-  CHECK(close(metrics.cosine,
-              ratio(expected.product, std::sqrt(expected.output2 * expected.gradient2)), 1));
-  CHECK(close(metrics.contraction, ratio(expected.product, expected.gradient2), 1));
-  CHECK(close(metrics.bias_lsb, ratio(expected.lsb_sum, expected.scaled), 1));
-  CHECK(close(metrics.sign_agreement, ratio(expected.agreeing, expected.with_sign)));
-  CHECK(close(metrics.decoded_zero_share, ratio(expected.zeros, expected.with_sign)));
-  CHECK(close(metrics.max_error_lsb, ratio(expected.lsb_max * expected.scaled, expected.scaled),
-              code_rounding));
-  for (std::size_t i = 0; i < 8; ++i) {
-    CHECK(close(metrics.error_share_pm4[i], expected.wrong_by_digit[i] / expected.elements));
-  }
-  CHECK(close(metrics.error_share_other, expected.wrong_otherwise / expected.elements));
-}
-
-std::vector<std::int64_t> targets_of(const CodeFormat& format, const CodeTable& table) {
-  std::vector<std::int64_t> targets;
-  for (const CodeKey code : table.codes) {
-    targets.push_back(round_average(format, scaled_average(format, code)));
-  }
-  return targets;
-}
 
 /// A third of the codes decode wrongly, by powers of four, by others, or to code_offset.
 std::vector<std::int64_t> disturbed(const CodeFormat& format, std::vector<std::int64_t> values,
@@ -256,14 +82,14 @@ std::size_t index_of(const CodeTable& table, CodeKey code) {
 
 /// Checks total and per-tensor metrics, ideal and disturbed, against the definitions.
 void check_trace(const GradientTrace& trace, const Concatenation& all, const CodeFormat& format,
-                 std::size_t block, std::uint64_t seed) {
-  CAPTURE(format.servers, format.bits, format.digits_per_input, format.code_offset, block);
+                 const QuantiserOptions& options, std::uint64_t seed) {
+  CAPTURE(format.servers, format.bits, format.digits_per_input, format.code_offset, options.block);
   CAPTURE(static_cast<int>(format.rounding));
-  const TraceStatistics statistics = reduce_trace(trace, format, block);
-  const std::vector<Element> elements = elements_of(all, format, block);
+  const TraceStatistics statistics = reduce_trace(trace, format, options);
+  const std::vector<Element> elements = elements_of(all, format, options);
   REQUIRE(statistics.elements == elements.size());
   REQUIRE(statistics.total.codes == occurring(elements, all, 0, true));
-  const std::vector<std::int64_t> ideal = targets_of(format, statistics.total);
+  const std::vector<std::int64_t> ideal = target_values(format, statistics.total.codes);
   std::mt19937_64 random(seed);
   for (const auto& decoded : {ideal, disturbed(format, ideal, random)}) {
     Expected total(format);
@@ -339,8 +165,9 @@ void check_published(const fs::path& path, const Published& expected) {
   CAPTURE(path.string());
   const GradientTrace trace(path);
   const CodeFormat format = make_code_format(trace.servers(), 8);
-  const CodeTable table = reduce_trace(trace, format, 1024).total;
-  const GradientMetrics metrics = gradient_metrics(format, table, targets_of(format, table));
+  const CodeTable table = reduce_trace(trace, format, {.block = 1024}).total;
+  const GradientMetrics metrics =
+      gradient_metrics(format, table, target_values(format, table.codes));
   std::uint64_t in_zero_blocks = 0;
   for (const CodeStatistics& code : table.statistics) in_zero_blocks += code.count_zero_scale;
   CHECK(trace.elements() == expected.elements);
@@ -374,6 +201,79 @@ TEST_CASE("Block scale and quantiser by hand") {
   CHECK(quantise(format, -500, 1) == 0);
 }
 
+TEST_CASE("Scales rounded up to powers of two by hand") {
+  CHECK(power_of_two_scale(0) == 0);
+  CHECK(power_of_two_scale(0.25) == 0.25);
+  CHECK(power_of_two_scale(std::nextafter(0.25, 1)) == 0.5);
+  CHECK(power_of_two_scale(std::nextafter(0.25, 0)) == 0.25);
+  CHECK(power_of_two_scale(3) == 4);
+  CHECK(power_of_two_scale(0x1p-1060) == 0x1p-1060);
+}
+
+TEST_CASE("Stochastic rounding by hand and on average") {
+  const CodeFormat format = make_code_format(2, 8);
+  CHECK(quantise_stochastically(format, 1, 0, 0.5) == 128);
+  CHECK(quantise_stochastically(format, 2.25F, 1, 0.2) == 131);
+  CHECK(quantise_stochastically(format, 2.25F, 1, 0.3) == 130);
+  CHECK(quantise_stochastically(format, -2.25F, 1, 0.7) == 126);
+  CHECK(quantise_stochastically(format, -2.25F, 1, 0.8) == 125);
+  CHECK(quantise_stochastically(format, 3, 1, 0x1p-33) == 131);
+  CHECK(quantise_stochastically(format, 126.5F, 1, 0.1) == 255);
+  CHECK(quantise_stochastically(format, 500, 1, 0.1) == 255);
+  CHECK(quantise_stochastically(format, -500, 1, 0.9) == 0);
+  // The distance of one code from g / s is at most 1: by Hoeffding, the mean of 100,000 leaves a
+  // band of 0.0147 with odds below 1e-9 for all four values together.
+  std::vector<double> uniforms(100000);
+  uniform_sequence({.seed = 5, .draw = DrawId::stochastic_rounding}, 0, uniforms);
+  for (const float value : {0.01F, 2.3F, -7.77F, -0.5F}) {
+    double sum = 0;
+    for (const double uniform : uniforms) {
+      sum += quantise_stochastically(format, value, 1, uniform) - 128.0;
+    }
+    CHECK(sum / 1e5 == Approx(static_cast<double>(value)).margin(0.0147));
+  }
+}
+
+TEST_CASE("Options of the quantiser act on every element as defined") {
+  const int servers = GENERATE(2, 3, 8);
+  TraceData data = synthetic(servers, {100, 1, 700, 800, 513}, true, 10);
+  clear_tensor(data, 3);
+  const TraceFile file(data);
+  const GradientTrace trace = file.open();
+  const Concatenation all = concatenation(trace);
+  for (const int bits : {4, 8, 16}) {
+    CodeFormat format = make_code_format(servers, bits);
+    for (const Rounding rounding : {Rounding::half_up, Rounding::half_even, Rounding::floor}) {
+      format.rounding = rounding;
+      check_trace(trace, all, format, {.block = 256, .power_of_two_scale = true}, 11);
+      check_trace(trace, all, format, {.block = 256, .rounding_seed = 12}, 13);
+    }
+    format.code_offset -= format.code_offset / 3;
+    check_trace(trace, all, format,
+                {.block = 100, .power_of_two_scale = true, .rounding_seed = std::uint64_t{1} << 40},
+                14);
+  }
+}
+
+TEST_CASE("Codes of stochastic rounding depend on the seed and not on how tensors cut the trace") {
+  const TraceData whole = synthetic(4, {3000}, false, 15);
+  TraceData cut = whole;
+  cut.tensors = {{"a", 1001}, {"b", 1999}};
+  cut.values.assign(2, {});
+  for (std::size_t server = 0; server < 4; ++server) {
+    const auto row = whole.values[0].begin() + static_cast<std::ptrdiff_t>(3000 * server);
+    cut.values[0].insert(cut.values[0].end(), row, row + 1001);
+    cut.values[1].insert(cut.values[1].end(), row + 1001, row + 3000);
+  }
+  const CodeFormat format = make_code_format(4, 8);
+  const auto codes = [&](const TraceData& data, std::uint64_t seed) {
+    return reduce_trace(TraceFile(data).open(), format, {.block = 256, .rounding_seed = seed})
+        .total.codes;
+  };
+  CHECK(codes(whole, 1) == codes(cut, 1));
+  CHECK(codes(whole, 1) != codes(whole, 2));
+}
+
 TEST_CASE("Metrics of a trace small enough to work out by hand") {
   // b = 4, o = 8, one block: largest 7, so s = 1 and every value is its own integer.
   TraceData data;
@@ -382,10 +282,10 @@ TEST_CASE("Metrics of a trace small enough to work out by hand") {
   data.values = {{7, -2, 1, 0, 5, -4, 0, 0}};
   const TraceFile file(data);
   CodeFormat format = make_code_format(2, 4);
-  const CodeTable table = reduce_trace(file.open(), format, 4).total;
+  const CodeTable table = reduce_trace(file.open(), format, {.block = 4}).total;
   // Exact means 6, -3, 0.5, 0; Q(v) - o = 6, -3, 1, 0.
   REQUIRE(table.codes.size() == 4);
-  std::vector<std::int64_t> decoded = targets_of(format, table);
+  std::vector<std::int64_t> decoded = target_values(format, table.codes);
   GradientMetrics metrics = gradient_metrics(format, table, decoded);
   CHECK(metrics.nmse == Approx(0.25 / 45.25));
   CHECK(metrics.bias_lsb == Approx(0.125));
@@ -415,10 +315,12 @@ TEST_CASE("Metrics from statistics equal those of every element, shipped traces"
   const GradientTrace trace(shipped(name));
   const Concatenation all = concatenation(trace);
   CodeFormat format = make_code_format(trace.servers(), 8);
-  check_trace(trace, all, format, 1024, 1);
+  check_trace(trace, all, format, {.block = 1024}, 1);
   format.rounding = Rounding::half_even;
   format.code_offset = 100;
-  check_trace(trace, all, format, 1000, 2);
+  check_trace(trace, all, format, {.block = 1000}, 2);
+  check_trace(trace, all, format, {.block = 1024, .power_of_two_scale = true, .rounding_seed = 3},
+              3);
 }
 
 TEST_CASE("Metrics from statistics equal those of every element, synthetic traces") {
@@ -436,12 +338,12 @@ TEST_CASE("Metrics from statistics equal those of every element, synthetic trace
     for (const Rounding rounding : {Rounding::half_up, Rounding::half_even, Rounding::floor}) {
       format.rounding = rounding;
       format.code_offset = middle;
-      check_trace(trace, all, format, 256, 4);
+      check_trace(trace, all, format, {.block = 256}, 4);
       format.code_offset = middle - middle / 4 - 1;
-      check_trace(trace, all, format, 256, 5);
+      check_trace(trace, all, format, {.block = 256}, 5);
     }
     format.digits_per_input = format.digits();
-    check_trace(trace, all, format, 100000, 6);
+    check_trace(trace, all, format, {.block = 100000}, 6);
   }
 }
 
@@ -471,10 +373,10 @@ TEST_CASE("Rounding halves up has a mean bias of 1/(2N) for even N and none for 
   const int servers = GENERATE(2, 3, 4, 8, 16);
   const TraceFile file(synthetic(servers, {100000}, false, 7));
   CodeFormat format = make_code_format(servers, 8);
-  const TraceStatistics statistics = reduce_trace(file.open(), format, 1024);
+  const TraceStatistics statistics = reduce_trace(file.open(), format, {.block = 1024});
   const auto bias = [&](Rounding rounding) {
     format.rounding = rounding;
-    return gradient_metrics(format, statistics.total, targets_of(format, statistics.total))
+    return gradient_metrics(format, statistics.total, target_values(format, statistics.total.codes))
         .bias_lsb;
   };
   CAPTURE(servers);
@@ -489,7 +391,7 @@ TEST_CASE("Ratios without a denominator are not numbers") {
   clear_tensor(data, 0);
   const TraceFile file(data);
   const CodeFormat format = make_code_format(2, 8);
-  const CodeTable table = reduce_trace(file.open(), format, 4).total;
+  const CodeTable table = reduce_trace(file.open(), format, {.block = 4}).total;
   REQUIRE(table.codes.size() == 1);
   const GradientMetrics metrics = gradient_metrics(format, table, {128});
   CHECK(metrics.element_error_rate == 0);
@@ -505,13 +407,14 @@ TEST_CASE("Reducing checks its arguments") {
   const TraceFile file(synthetic(4, {10}, false, 9));
   const GradientTrace trace = file.open();
   using Catch::Matchers::Contains;
-  CHECK_THROWS_WITH(reduce_trace(trace, make_code_format(8, 8), 1024),
+  CHECK_THROWS_WITH(reduce_trace(trace, make_code_format(8, 8), {.block = 1024}),
                     Contains("4 servers") && Contains("averages 8"));
-  CHECK_THROWS_AS(reduce_trace(trace, make_code_format(8, 8), 1024), ConfigError);
-  CHECK_THROWS_WITH(reduce_trace(trace, make_code_format(4, 8), 0), Contains("workload.block"));
+  CHECK_THROWS_AS(reduce_trace(trace, make_code_format(8, 8), {.block = 1024}), ConfigError);
+  CHECK_THROWS_WITH(reduce_trace(trace, make_code_format(4, 8), {.block = 0}),
+                    Contains("workload.block"));
   CodeFormat format = make_code_format(4, 8);
   format.bits = 7;
-  CHECK_THROWS_AS(reduce_trace(trace, format, 1024), ConfigError);
+  CHECK_THROWS_AS(reduce_trace(trace, format, {.block = 1024}), ConfigError);
   CHECK_THROWS_AS(gradient_metrics(make_code_format(4, 8), CodeTable{{1}, {{}}}, {}),
                   std::invalid_argument);
 }

@@ -114,9 +114,17 @@ TEST_CASE("every built key changes the rows") {
     const auto row = parse_table(read_text(fixture.rows))[0];
     return row.at("nmse") + " " + row.at("matrix_error") + " " + row.at("insertion_loss_db");
   };
-  // The first four have test cases of their own, the axis of the fixture too.
-  std::set<std::string> tested = {"montecarlo.chips", "network.digits_per_input", "network.file",
+  // All but the last have test cases of their own, the axis of the fixture too.
+  std::set<std::string> tested = {"montecarlo.chips",
+                                  "network.digits_per_input",
+                                  "network.file",
                                   "report.yield_limit",
+                                  "workload.kind",
+                                  "workload.servers",
+                                  "workload.elements",
+                                  "workload.correlation",
+                                  "workload.degrees_of_freedom",
+                                  "workload.scale",
                                   "imperfections.phase.fabrication_sigma_rad"};
   const std::string heat = "imperfections.crosstalk.thermal.";
   const std::vector<std::string> heated = {heat + "model=exponential", heat + "decay_um=100",
@@ -132,6 +140,8 @@ TEST_CASE("every built key changes the rows") {
         "workload.code_offset=100",
         "workload.rounding=half_even",
         "workload.rounding=floor",
+        "workload.power_of_two_scale=true",
+        "workload.stochastic_rounding=true",
         "workload.trace=" + llama,
         "network.form=pipeline",
         "network.step=relu",
@@ -195,6 +205,60 @@ TEST_CASE("every built key changes the rows") {
     INFO(key.path);
     CHECK((!key.built || only_choice || tested.count(key.path) == 1));
   }
+}
+
+TEST_CASE("stochastic rounding follows the seed and not the chip") {
+  SweepFixture fixture("0");
+  const auto nmse = [&](const std::string& seed) {
+    REQUIRE(fixture.sweep({"--fresh", "--seed", seed, "--set", "workload.stochastic_rounding=true"})
+                .code == 0);
+    const Table rows = parse_table(read_text(fixture.rows));
+    REQUIRE(rows.size() == 3);
+    for (const auto& row : rows) {
+      CHECK(row.at("nmse") == rows[0].at("nmse"));
+      CHECK(row.at("element_error_rate") == "0");
+    }
+    return rows[0].at("nmse");
+  };
+  CHECK(nmse("1") != nmse("2"));
+}
+
+TEST_CASE("a synthetic workload gives the rows of the trace made alike") {
+  SweepFixture fixture;
+  const std::string chips =
+      "[montecarlo]\nchips = 1\nseed = 3\n[imperfections]\n"
+      "coupler.sigma_rad = 1e-3\n[network]\nform = \"pipeline\"\n[workload]\n";
+  const auto row = [&](const std::string& workload, const std::vector<std::string>& settings) {
+    write_text(fixture.config, chips + workload);
+    std::vector<std::string> args = {"--fresh"};
+    for (const std::string& setting : settings) args.insert(args.end(), {"--set", setting});
+    const CliRun result = fixture.sweep(args);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return parse_table(read_text(fixture.rows)).at(0);
+  };
+  const std::string student =
+      "kind = \"student_t\"\nservers = 3\nelements = 5000\ncorrelation = 0.5\n"
+      "degrees_of_freedom = 3\nscale = 0.3\npower_of_two_scale = true\n";
+  auto synthetic = row(student, {});
+  const std::string made = (fixture.folder / "made.h5").string();
+  REQUIRE(run({"trace", "make", "--kind", "student_t", "--servers", "3", "--elements", "5000",
+               "--correlation", "0.5", "--degrees-of-freedom", "3", "--scale", "0.3", "--seed", "3",
+               "--out", made})
+              .code == 0);
+  auto from_file = row("trace = \"" + made + "\"\npower_of_two_scale = true\n", {});
+  CHECK(synthetic.at("task_id") != from_file.at("task_id"));
+  synthetic.erase("task_id");
+  from_file.erase("task_id");
+  CHECK(synthetic == from_file);
+  for (const std::string change :
+       {"workload.servers=4", "workload.elements=4999", "workload.correlation=0.6",
+        "workload.degrees_of_freedom=4", "workload.scale=0.2", "montecarlo.seed=4"}) {
+    INFO(change);
+    CHECK(row(student, {change}).at("nmse") != synthetic.at("nmse"));
+  }
+  CHECK(row("kind = \"gaussian\"\nelements = 5000\n", {}).at("nmse") !=
+        row("kind = \"laplace\"\nelements = 5000\n", {}).at("nmse"));
 }
 
 TEST_CASE("settings of an effect that is off, and of a network without them, are refused") {

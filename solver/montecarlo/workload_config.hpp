@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "solver/config/sweep_config.hpp"
+#include "solver/gradient/quantiser.hpp"
+#include "solver/gradient/source.hpp"
+#include "solver/gradient/synthetic.hpp"
+
+namespace optinc {
+
+/// Where the gradients of a sweep point come from.
+struct WorkloadSource {
+  std::optional<std::filesystem::path> trace;  ///< none: synthetic
+  SyntheticOptions synthetic;
+
+  /// A trace by its path, a synthetic gradient by its options; equal names are equal gradients.
+  std::string name() const;
+};
+
+/// The source that a configuration names. Throws ConfigError, or DataError when the trace is
+/// nowhere.
+WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfig& sweep);
+
+/// Opens a trace, or sets up the generator. Throws DataError or ConfigError.
+std::unique_ptr<GradientSource> open_source(const WorkloadSource& source);
+
+/// The quantiser of a configuration; stochastic rounding draws from montecarlo.seed.
+QuantiserOptions quantiser_of(const ResolvedConfig& config);
+
+}  // namespace optinc
