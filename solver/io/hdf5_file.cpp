@@ -59,7 +59,13 @@ constexpr std::uint64_t chunk_elements = std::uint64_t{1} << 16;
 constexpr std::size_t image_increment_bytes = std::size_t{1} << 20;
 constexpr unsigned gzip_level = 6;
 
-void silence_error_printing() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+/// Comes before anything else of the library. Its cleanup at exit is left out: after a write that
+/// failed (a full disk) it tries once more on what is closed by then, and crashes.
+void prepare_library() {
+  static const herr_t without_cleanup = H5dont_atexit();
+  static_cast<void>(without_cleanup);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 herr_t keep_description(unsigned /*position*/, const H5E_error2_t* error, void* target) {
   auto& text = *static_cast<std::string*>(target);
@@ -286,7 +292,7 @@ herr_t collect_attribute(hid_t /*object*/, const char* name, const H5A_info_t* /
 }
 
 FileHandle open_for_reading(const std::filesystem::path& path) {
-  silence_error_printing();
+  prepare_library();
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     throw DataError(
@@ -474,7 +480,7 @@ struct Hdf5Writer::Impl {
   }
 
   static PropertiesHandle new_links() {
-    silence_error_printing();
+    prepare_library();
     PropertiesHandle links(H5Pcreate(H5P_LINK_CREATE));
     H5Pset_create_intermediate_group(links.get(), 1);
     return links;

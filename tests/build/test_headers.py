@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK_DIR = pathlib.Path(sys.argv[1])
 INCLUDE_DIRS = sorted({folder for folder in sys.argv[2].split("|") if folder and folder != "/usr/include"})
 COMPILER = sys.argv[3:]
+# As tests/CMakeLists.txt defines them for every test.
+DEFINITIONS = ['-DOPTINC_SOURCE_DIR="."', '-DOPTINC_BINARY="optinc"']
 FOLDERS = tree_rules.LAYERS + ["tests"]
 
 
@@ -42,7 +44,7 @@ def compile_alone(root, header):
     includes = [f"-I{root}"] + [f"-isystem{folder}" for folder in INCLUDE_DIRS
                                 if folder not in ours]
     result = subprocess.run(
-        [*COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", *includes, "-c", str(source),
+        [*COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", *DEFINITIONS, *includes, "-c", str(source),
          "-o", str(source.with_suffix(".o"))],
         capture_output=True, text=True, check=False)
     return result.stderr if result.returncode != 0 else ""

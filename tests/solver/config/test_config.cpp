@@ -117,8 +117,8 @@ TEST_CASE("mistakes are named with their place") {
       {"[imperfections]\ncoupler.sigma_rad = nan\n", {"c.toml:2:", "coupler.sigma_rad"}},
       {"[imperfections]\ncoupler.sigma_rad = -0.1\n", {"c.toml:2:", "-0.1"}},
       {"[imperfections]\nphase.on_output_screen = 1\n", {"c.toml:2:", "true or false"}},
-      {"[imperfections]\nloss.crossing_db = 0.3\n",
-       {"imperfections.loss.crossing_db", "not built yet"}},
+      {"[imperfections]\nphase.jitter_sigma_rad = 0.3\n",
+       {"imperfections.phase.jitter_sigma_rad", "not built yet"}},
       {"[imperfections]\npreset = \"sin\"\n", {"sin", "not built yet"}},
       {"[network]\nlayer_gain = \"fitted\"\n", {"fitted", "not built yet"}},
       {"[network]\nmapping = \"sdv\"\n", {"sdv", "svd"}},
@@ -161,7 +161,7 @@ TEST_CASE("mistakes are named with their place") {
 TEST_CASE("mistakes in --set are named") {
   for (const std::string text :
        {"workload.bits", "=8", "workload.bit=8", "workload.bits=x", "workload.bits=8\nother=1",
-        "workload.bits=[8]", "imperfections.loss.crossing_db=1"}) {
+        "workload.bits=[8]", "imperfections.phase.jitter_sigma_rad=1"}) {
     INFO(text);
     const std::string message = error_of("", {text});
     CHECK(test::contains(message, "--set"));
