@@ -289,6 +289,41 @@ TEST_CASE("settings of an effect that is off, and of a network without them, are
   }
 }
 
+TEST_CASE("calibrated three-splitter meshes carry the network through splitter errors") {
+  SweepFixture fixture("0.01");
+  const auto errors = [&](const std::string& mzi) {
+    REQUIRE(
+        fixture
+            .sweep({"--fresh", "--set", "network.mzi=" + mzi, "--set", "network.calibration=local",
+                    "--set", "imperfections.coupler.sigma_rad=0.02"})
+            .code == 0);
+    std::vector<double> rates;
+    for (const auto& row : parse_table(read_text(fixture.rows))) {
+      rates.push_back(std::stod(row.at("element_error_rate")));
+    }
+    return rates;
+  };
+  CHECK(errors("three_splitter") == std::vector<double>{0, 0, 0});
+  for (const double rate : errors("standard")) CHECK(rate > 0.1);
+}
+
+TEST_CASE("ideal chips make no error with any number of servers and bits, in both precisions") {
+  SweepFixture fixture("0");
+  write_text(fixture.config,
+             "[workload]\nkind = \"gaussian\"\nelements = 5000\ncorrelation = 0.5\n"
+             "[network]\nform = \"pipeline\"\n[montecarlo]\nchips = 1\n"
+             "[[axis]]\npath = \"workload.bits\"\nvalues = [8, 16]\n"
+             "[[axis]]\npath = \"workload.servers\"\nvalues = [2, 4, 8, 16]\n");
+  for (const char* precision : {"f32", "f64"}) {
+    const CliRun result = fixture.sweep({"--fresh", "--backend", "cpu", "--precision", precision});
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    const Table rows = parse_table(read_text(fixture.rows));
+    CHECK(rows.size() == 8);
+    for (const auto& row : rows) CHECK(row.at("element_error_rate") == "0");
+  }
+}
+
 TEST_CASE("a network file gives the rows of the network built in place") {
   SweepFixture fixture("1e-3");
   REQUIRE(fixture.sweep({"--chips", "2"}).code == 0);
