@@ -16,6 +16,7 @@
 #include "solver/error.hpp"
 
 /// Entry point of libFuzzer and of replay_main.cpp.
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace optinc::testing {
