@@ -1,22 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs clang-tidy over every source file, with the compilation database of the clang preset.
-# --analyzer adds the static analyzer, which doubles the time.
+# Runs clang-tidy over every source file, with the compilation database of the clang preset: a list
+# of checks that takes half of the time of all in .clang-tidy. --full runs all of them, the static
+# analyzer included, in four times the time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-export extra_checks=-clang-analyzer-*
+quick="-*,bugprone-dangling-handle,bugprone-implicit-widening-of-multiplication-result,\
+bugprone-integer-division,bugprone-misplaced-widening-cast,bugprone-narrowing-conversions,\
+bugprone-string-literal-with-embedded-nul,bugprone-suspicious-enum-usage,bugprone-unused-raii,\
+bugprone-use-after-move,misc-unused-parameters,misc-unused-using-decls,modernize-use-override,\
+performance-for-range-copy,performance-move-const-arg,performance-unnecessary-copy-initialization,\
+readability-identifier-naming,readability-misleading-indentation"
 case "${1:-}" in
-  "") ;;
-  --analyzer) extra_checks= ;;
-  *) echo "usage: $0 [--analyzer]" >&2; exit 2 ;;
+  "") export library_checks=$quick ;;
+  --full) export library_checks= ;;
+  *) echo "usage: $0 [--full]" >&2; exit 2 ;;
 esac
 cmake --preset clang >/dev/null
 
-# Keeps clang-tidy's count of suppressed warnings quiet, but nothing else.
+# Keeps clang-tidy's count of suppressed warnings quiet, but nothing else. apps/ and tests/ have
+# short lists of their own.
 tidy() {
-  local messages
-  messages=$(clang-tidy-14 -p build/clang --quiet --checks="$extra_checks" --warnings-as-errors='*' "$1" 2>&1) ||
+  local messages checks=$library_checks
+  case "$1" in apps/* | tests/*) checks= ;; esac
+  messages=$(clang-tidy-14 -p build/clang --quiet --checks="$checks" --warnings-as-errors='*' "$1" 2>&1) ||
     { echo "$messages"; return 1; }
 }
 export -f tidy
