@@ -39,6 +39,8 @@ RowFile::RowFile(const std::filesystem::path& path) : path_(path), file_(path, s
   manifest_ = read_manifest(manifest_file(path), "keep it beside the rows, or run the sweep again");
   const std::vector<std::string> axes = axis_paths(manifest_);
   axes_ = axes.size();
+  shard_ = shard_of(manifest_);
+  all_chips_ = number_setting(manifest_, "montecarlo.chips");
   std::string header;
   const bool is_whole = next_record(header) != 0;
   if (!is_whole) fail(1, "incomplete header");
@@ -113,7 +115,6 @@ std::uint64_t RowFile::index(const std::function<void(const RowPosition&)>& visi
 
 RowPosition RowFile::position(const std::string& record, const Points& points) const {
   const std::vector<std::string> cells = fields(record, record_line_);
-  (void)metrics(cells, record_line_);
   const auto point = points.find(cells[0]);
   if (point == points.end()) {
     fail(record_line_, fmt::format("task_id '{}' is not in the manifest", cells[0]));
@@ -146,13 +147,11 @@ std::uint32_t RowFile::chip(const std::string& text) const {
   std::uint32_t number = 0;
   const char* const text_end = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), text_end, number);
-  const Shard shard = shard_of(manifest_);
-  const bool known = error == std::errc() && end == text_end &&
-                     number < number_setting(manifest_, "montecarlo.chips") && shard.has(number);
+  const bool known =
+      error == std::errc() && end == text_end && number < all_chips_ && shard_.has(number);
   if (!known) {
-    fail(record_line_,
-         fmt::format("chip '{}' is none of the manifest's (shard {} of {} chips)", text,
-                     shard_text(shard), number_setting(manifest_, "montecarlo.chips")));
+    fail(record_line_, fmt::format("chip '{}' is none of the manifest's (shard {} of {} chips)",
+                                   text, shard_text(shard_), all_chips_));
   }
   return number;
 }

@@ -41,11 +41,12 @@ class RowFile {
   const Manifest& manifest() const { return manifest_; }
 
   /// Calls `visit` with the position of every row (its `file` is 0), in file order, after checking
-  /// that the row is one that the manifest allows. Returns the bytes of a torn last line, 0 for
-  /// none. Throws DataError naming the line.
+  /// that the row is one that the manifest allows; its metrics are left to `read`. Returns the
+  /// bytes of a torn last line, 0 for none. Throws DataError naming the line.
   std::uint64_t index(const std::function<void(const RowPosition&)>& visit);
 
-  /// Reads one row. Throws DataError when the file changed meanwhile.
+  /// Reads one row. Throws DataError for a metric that is no number, and when the file changed
+  /// meanwhile.
   ParsedRow read(const RowPosition& position);
 
   /// Lets go of the task ids, which are as large as the rest of the manifest.
@@ -68,6 +69,8 @@ class RowFile {
   std::ifstream file_;
   Manifest manifest_;
   std::size_t axes_ = 0;
+  Shard shard_;
+  double all_chips_ = 0;               ///< per point, of all shards
   std::vector<std::string> identity_;  ///< cells between chip and the axes, of every row
   std::uint64_t line_ = 0;             ///< lines read
   std::uint64_t record_line_ = 0;      ///< first line of the last record
