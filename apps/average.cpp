@@ -118,8 +118,7 @@ ExitCode run_average(const CommandContext& context, const AverageOptions& option
 
 CommandAction declare_average(CLI::App& app) {
   auto options = std::make_shared<AverageOptions>();
-  app.add_option("TRACE", options->trace, "gradient trace (HDF5, optinc-gradient-trace/1)")
-      ->required();
+  add_trace_argument(app, options->trace);
   app.add_option("--out", options->out,
                  "averaged gradient to write (HDF5, optinc-averaged-gradient/1)")
       ->type_name("FILE")

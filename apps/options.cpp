@@ -120,6 +120,10 @@ void add_out_option(CLI::App& app, std::string& out) {
       ->default_str("-");
 }
 
+void add_trace_argument(CLI::App& app, std::string& trace) {
+  app.add_option("TRACE", trace, "gradient trace (HDF5, optinc-gradient-trace/1)")->required();
+}
+
 void require_csv_out(const std::string& out) {
   if (out.empty() || out == "-") {
     throw ConfigError("a result is several files beside each other; give --out FILE.csv");

@@ -52,6 +52,9 @@ CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::stri
 /// Declares --out FILE|- with "-" as default.
 void add_out_option(CLI::App& app, std::string& out);
 
+/// Declares the argument TRACE.
+void add_trace_argument(CLI::App& app, std::string& trace);
+
 /// Throws ConfigError unless `out` names a CSV file: a result is several files beside each other.
 void require_csv_out(const std::string& out);
 

@@ -5,12 +5,12 @@
 #include <memory>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/options.hpp"
 #include "apps/trace_summary.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/gradient/statistics.hpp"
@@ -125,8 +125,7 @@ ExitCode run_trace_info(const CommandContext& context, const TraceInfoOptions& o
 
 CommandAction declare_trace_info(CLI::App& app) {
   auto options = std::make_shared<TraceInfoOptions>();
-  app.add_option("TRACE", options->path, "Gradient trace (HDF5, optinc-gradient-trace/1)")
-      ->required();
+  add_trace_argument(app, options->path);
   app.add_option("--bits", options->bits, "Bits per transmitted value: even, 4 to 16")
       ->capture_default_str();
   app.add_option("--block", options->block, "Elements that share one quantiser scale")
@@ -137,36 +136,6 @@ CommandAction declare_trace_info(CLI::App& app) {
 }
 
 }  // namespace
-
-TensorSummary summarise_tensor(const GradientTrace& trace, std::size_t tensor) {
-  constexpr std::uint64_t piece = 65536;
-  const std::uint64_t elements = trace.tensors()[tensor].elements;
-  const auto servers = static_cast<std::size_t>(trace.servers());
-  std::vector<float> values(servers * std::min(piece, elements));
-  double sum_squares = 0;
-  double zeros = 0;
-  TensorSummary summary;
-  for (std::uint64_t first = 0; first < elements; first += piece) {
-    const std::uint64_t count = std::min(piece, elements - first);
-    trace.read(tensor, first, count, values.data(), count);
-    for (std::size_t i = 0; i < servers * count; ++i) {
-      const auto value = static_cast<double>(values[i]);
-      sum_squares += value * value;
-      zeros += value == 0 ? 1 : 0;
-      summary.max_abs = std::max(summary.max_abs, std::abs(value));
-    }
-  }
-  const double total = static_cast<double>(servers) * static_cast<double>(elements);
-  summary.rms = std::sqrt(sum_squares / total);
-  summary.zero_share = zeros / total;
-  return summary;
-}
-
-std::size_t name_width(const GradientTrace& trace) {
-  std::size_t width = std::string_view("tensor").size();
-  for (const TraceTensor& tensor : trace.tensors()) width = std::max(width, tensor.name.size());
-  return width;
-}
 
 std::vector<Command> trace_commands() {
   Command info;

@@ -166,8 +166,7 @@ ExitCode run_stats(const CommandContext& context, const StatsOptions& options) {
 
 CommandAction declare_stats(CLI::App& app) {
   auto options = std::make_shared<StatsOptions>();
-  app.add_option("TRACE", options->path, "gradient trace (HDF5, optinc-gradient-trace/1)")
-      ->required();
+  add_trace_argument(app, options->path);
   add_format_options(app, options->format);
   app.add_option("--block", options->block, "elements that share one quantiser scale")
       ->check(CLI::PositiveNumber)
@@ -185,17 +184,6 @@ CommandAction declare_stats(CLI::App& app) {
 }
 
 }  // namespace
-
-Json gradient_json(const GradientMetrics& metrics) {
-  return {{"element_error_rate", metrics.element_error_rate},
-          {"nmse", metrics.nmse},
-          {"snr_db", metrics.snr_db},
-          {"cosine", metrics.cosine},
-          {"contraction", metrics.contraction},
-          {"bias_lsb", metrics.bias_lsb},
-          {"sign_agreement", metrics.sign_agreement},
-          {"max_error_lsb", metrics.max_error_lsb}};
-}
 
 Command trace_stats_command() {
   Command stats;
