@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
 #include "apps/cli.hpp"
 
 namespace optinc::test {
@@ -25,6 +28,15 @@ inline CliRun run(const std::vector<std::string>& args) {
   std::ostringstream err;
   const int code = run_cli(args, out, err);
   return {code, out.str(), err.str()};
+}
+
+/// What a command that succeeds prints with --json.
+inline nlohmann::json json_of(std::vector<std::string> args) {
+  args.emplace_back("--json");
+  const CliRun result = run(args);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  return nlohmann::json::parse(result.out);
 }
 
 inline bool contains(const std::string& text, const std::string& part) {

@@ -21,6 +21,7 @@ namespace {
 
 using test::CliRun;
 using test::contains;
+using test::json_of;
 using test::run;
 using test::TemporaryFolder;
 using Json = nlohmann::json;
@@ -28,14 +29,6 @@ using Json = nlohmann::json;
 const std::string data = std::string(OPTINC_SOURCE_DIR) + "/data/";
 const std::string llama = data + "traces/llama_wikitext2.h5";
 const std::string resnet = data + "traces/resnet50_cifar100.h5";
-
-Json json_of(std::vector<std::string> args) {
-  args.emplace_back("--json");
-  const CliRun result = run(args);
-  INFO(result.err);
-  REQUIRE(result.code == 0);
-  return Json::parse(result.out);
-}
 
 std::vector<std::string> joined(std::vector<std::string> args,
                                 const std::vector<std::string>& more) {

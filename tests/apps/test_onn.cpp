@@ -14,20 +14,13 @@ namespace {
 
 using test::CliRun;
 using test::contains;
+using test::json_of;
 using test::run;
 using test::TemporaryFolder;
 using Json = nlohmann::json;
 
 const std::string data = std::string(OPTINC_SOURCE_DIR) + "/data/";
 const std::string ripple = data + "networks/analytic_ripple_4servers_8bits.h5";
-
-Json json_of(std::vector<std::string> args) {
-  args.emplace_back("--json");
-  const CliRun result = run(args);
-  INFO(result.err);
-  REQUIRE(result.code == 0);
-  return Json::parse(result.out);
-}
 
 Json check(const std::vector<std::string>& more) {
   std::vector<std::string> args = {"onn", "check"};

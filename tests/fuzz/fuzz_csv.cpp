@@ -27,7 +27,7 @@ void check_fields(std::string_view line) {
   if (!split_csv(line, fields)) return;
   std::string quoted;
   for (const std::string& field : fields) {
-    if (!quoted.empty() || &field != &fields.front()) quoted += ',';
+    if (&field != &fields.front()) quoted += ',';
     quoted += csv_field(field);
   }
   std::vector<std::string> again;

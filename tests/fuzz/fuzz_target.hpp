@@ -63,7 +63,6 @@ int accept_refusal(Reader&& reader) {
   try {
     reader();
   } catch (const UserError&) {
-    return 0;
   }
   return 0;
 }
