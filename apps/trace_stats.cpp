@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 
 struct StatsOptions {
   std::string path;
+  std::optional<int> servers;  ///< none: all
   FormatOptions format;
   std::int64_t block = 1024;
   bool power_of_two_scale = false;
@@ -158,7 +160,7 @@ void print_text(std::ostream& out, const GradientTrace& trace, const StatsReport
 }
 
 ExitCode run_stats(const CommandContext& context, const StatsOptions& options) {
-  const GradientTrace trace(options.path);
+  const GradientTrace trace(options.path, options.servers);
   const StatsReport report = make_report(trace, options);
   (options.json ? print_json : print_text)(context.out, trace, report);
   return ExitCode::done;
@@ -167,6 +169,9 @@ ExitCode run_stats(const CommandContext& context, const StatsOptions& options) {
 CommandAction declare_stats(CLI::App& app) {
   auto options = std::make_shared<StatsOptions>();
   add_trace_argument(app, options->path);
+  app.add_option("--servers", options->servers,
+                 "average only the first N servers of the trace, 2 or more (default: all)")
+      ->type_name("N");
   add_format_options(app, options->format);
   app.add_option("--block", options->block, "elements that share one quantiser scale")
       ->check(CLI::PositiveNumber)
@@ -194,14 +199,16 @@ Command trace_stats_command() {
       "a sweep needs of it. Prints the codes that occur and their share of the alphabet, and in "
       "total and per tensor what the average of an ideal chip is worth against the mean of the "
       "float gradients: the SNR of quantisers and rounding, the best that any chip can reach.\n\n"
-      "zeros, rms and max/rms are over the values of all servers. In JSON, mean_rms and "
-      "mean_zero_share are those of the mean over the servers. A number that is not defined, such "
+      "zeros, rms and max/rms are over the values of all servers that are averaged. In JSON, "
+      "mean_rms and "
+      "mean_zero_share are those of the mean over them. A number that is not defined, such "
       "as the SNR of a tensor of zeros, is nan, in JSON null.";
   stats.examples = {
       {"optinc trace stats data/traces/resnet50_cifar100.h5", "8 bits in blocks of 1024"},
       {"optinc trace stats t.h5 --bits 12 --block 256 --power-of-two-scale --stochastic-rounding "
        "--seed 7 --json",
-       "another quantiser, for a script"}};
+       "another quantiser, for a script"},
+      {"optinc trace stats t.h5 --servers 2", "as if only the first two servers took part"}};
   stats.declare = declare_stats;
   return stats;
 }

@@ -83,10 +83,10 @@ void add_workload(Keys& keys) {
                         {"trace", "gaussian", "laplace", "student_t"}, {},
                         "where the gradients come from: a file, or random numbers of that "
                         "distribution drawn from montecarlo.seed"));
-  keys.push_back(file("workload.trace",
-                      "gradient trace (HDF5, optinc-gradient-trace/1); it fixes "
-                      "the number of servers"));
-  keys.push_back(integer("workload.servers", none, 2, 64, "synthetic workload: servers; unset: 4"));
+  keys.push_back(file("workload.trace", "gradient trace (HDF5, optinc-gradient-trace/1)"));
+  keys.push_back(integer("workload.servers", none, 2, 64,
+                         "servers that are averaged: of a trace the first ones, unset: all; of a "
+                         "synthetic workload, unset: 4"));
   keys.push_back(integer("workload.elements", none, 1, largest_integer,
                          "synthetic workload: elements per server; unset: 1048576"));
   keys.push_back(real("workload.correlation", none, 0, 1, "",

@@ -302,8 +302,7 @@ void complete_workload(ResolvedConfig& config) {
   const std::string& kind = config.text("workload.kind");
   if (kind != "student_t") refuse_key(config, "workload.degrees_of_freedom");
   if (kind == "trace") {
-    for (const char* key :
-         {"workload.servers", "workload.elements", "workload.correlation", "workload.scale"}) {
+    for (const char* key : {"workload.elements", "workload.correlation", "workload.scale"}) {
       refuse_key(config, key);
     }
     return;

@@ -26,12 +26,14 @@ std::string dataset_name(const std::string& tensor) {
 }  // namespace
 
 struct GradientTrace::Impl {
-  explicit Impl(const std::filesystem::path& path) : file(path) {
+  Impl(const std::filesystem::path& path, std::optional<int> first_servers) : file(path) {
     check_format();
     read_servers();
     read_tensors();
     check_every_dataset_is_listed();
     attributes = file.attributes("/");
+    servers = first_servers.value_or(servers_in_file);
+    check_servers();
   }
 
   [[noreturn]] void fail(const std::string& problem, const std::string& reason,
@@ -53,7 +55,13 @@ struct GradientTrace::Impl {
       fail(fmt::format("a trace of {} servers cannot be averaged", count),
            "attribute servers is outside 2 to 64", "record 2 to 64 servers");
     }
-    servers = static_cast<int>(count);
+    servers_in_file = static_cast<int>(count);
+  }
+
+  void check_servers() const {
+    if (servers >= 2 && servers <= servers_in_file) return;
+    throw ConfigError(fmt::format("{} servers of {} are asked for (it has {}); give 2 to {}",
+                                  servers, file.path().string(), servers_in_file, servers_in_file));
   }
 
   void read_tensors() {
@@ -84,9 +92,10 @@ struct GradientTrace::Impl {
     }
     const Hdf5Dataset dataset = file.dataset(name);
     const std::vector<std::uint64_t>& shape = dataset.shape();
-    if (shape.size() != 2 || shape[0] != static_cast<std::uint64_t>(servers) || shape[1] == 0) {
+    if (shape.size() != 2 || shape[0] != static_cast<std::uint64_t>(servers_in_file) ||
+        shape[1] == 0) {
       fail(fmt::format("dataset {} has shape [{}]", name, fmt::join(shape, ", ")),
-           fmt::format("expected [{}, elements], one row per server", servers),
+           fmt::format("expected [{}, elements], one row per server", servers_in_file),
            "correct the dataset or the attribute servers");
     }
     if (dataset.float_bits() == 0) {
@@ -129,7 +138,8 @@ struct GradientTrace::Impl {
   }
 
   Hdf5File file;
-  int servers = 0;
+  int servers_in_file = 0;
+  int servers = 0;  ///< the first ones, which are read
   std::uint64_t elements = 0;
   std::vector<TraceTensor> tensors;
   std::vector<std::pair<std::string, std::string>> attributes;
@@ -137,8 +147,8 @@ struct GradientTrace::Impl {
   std::size_t open_tensor = 0;
 };
 
-GradientTrace::GradientTrace(const std::filesystem::path& path)
-    : impl_(std::make_unique<Impl>(path)) {}
+GradientTrace::GradientTrace(const std::filesystem::path& path, std::optional<int> servers)
+    : impl_(std::make_unique<Impl>(path, servers)) {}
 GradientTrace::~GradientTrace() = default;
 GradientTrace::GradientTrace(GradientTrace&&) noexcept = default;
 GradientTrace& GradientTrace::operator=(GradientTrace&&) noexcept = default;
@@ -152,7 +162,8 @@ const std::vector<std::pair<std::string, std::string>>& GradientTrace::attribute
 
 void GradientTrace::read(std::size_t tensor, std::uint64_t first, std::uint64_t count, float* out,
                          std::size_t stride) const {
-  impl_->opened(tensor).read_columns(first, count, out, stride);
+  impl_->opened(tensor).read_columns(first, count, out, stride,
+                                     static_cast<std::uint64_t>(impl_->servers));
   for (int server = 0; server < impl_->servers; ++server) {
     impl_->check_finite(tensor, server, first, count,
                         out + static_cast<std::size_t>(server) * stride);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +18,16 @@ namespace optinc {
 /// Gradients of N servers in the schema `optinc-gradient-trace/1` (docs/formats.md), streamed.
 class GradientTrace : public GradientSource {
  public:
-  /// Opens and checks the file. Throws DataError naming file, object and what is wrong.
-  explicit GradientTrace(const std::filesystem::path& path);
+  /// Opens and checks the file. The gradient is that of its first `servers` servers (none given:
+  /// of all); the rows of the others are not read. Throws DataError naming file, object and what is
+  /// wrong, and ConfigError unless `servers` is 2 to the number in the file.
+  explicit GradientTrace(const std::filesystem::path& path,
+                         std::optional<int> servers = std::nullopt);
   ~GradientTrace() override;
   GradientTrace(GradientTrace&&) noexcept;
   GradientTrace& operator=(GradientTrace&&) noexcept;
 
+  /// Those that are read, not those of the file.
   int servers() const override;
   const std::vector<TraceTensor>& tensors() const override;
   std::uint64_t elements() const override;

@@ -387,12 +387,14 @@ std::vector<double> Hdf5Dataset::read_all() const {
 }
 
 void Hdf5Dataset::read_columns(std::uint64_t first, std::uint64_t count, float* out,
-                               std::size_t stride) const {
-  if (shape().size() != 2 || first + count > shape()[1] || count > stride) {
-    impl_->file->place.fail(impl_->name, "columns outside a matrix were asked for");
+                               std::size_t stride, std::optional<std::uint64_t> rows) const {
+  if (shape().size() != 2 || first + count > shape()[1] || count > stride ||
+      rows.value_or(0) > shape()[0]) {
+    impl_->file->place.fail(impl_->name, "rows or columns outside a matrix were asked for");
   }
-  if (count == 0) return;
-  const ColumnSelection selection(impl_->dataset.get(), shape()[0], first, count, stride);
+  const std::uint64_t selected_rows = rows.value_or(shape()[0]);
+  if (count == 0 || selected_rows == 0) return;
+  const ColumnSelection selection(impl_->dataset.get(), selected_rows, first, count, stride);
   impl_->file->place.require_success(
       H5Dread(impl_->dataset.get(), H5T_NATIVE_FLOAT, selection.memory.get(), selection.file.get(),
               H5P_DEFAULT, out),

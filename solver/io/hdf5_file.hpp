@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +28,10 @@ class Hdf5Dataset {
   /// Reads all elements, row-major, whatever the numeric type stored. Throws DataError.
   std::vector<double> read_all() const;
 
-  /// Reads elements [first, first + count) of every row of a matrix [rows, columns] into
-  /// `out[row * stride + i]`, converted to float. Throws DataError.
-  void read_columns(std::uint64_t first, std::uint64_t count, float* out, std::size_t stride) const;
+  /// Reads elements [first, first + count) of the first `rows` rows of a matrix (none given: of
+  /// all) into `out[row * stride + i]`, converted to float. Throws DataError.
+  void read_columns(std::uint64_t first, std::uint64_t count, float* out, std::size_t stride,
+                    std::optional<std::uint64_t> rows = std::nullopt) const;
 
  private:
   friend class Hdf5File;

@@ -9,7 +9,10 @@
 namespace optinc {
 
 std::string WorkloadSource::name() const {
-  if (trace) return trace->string();
+  if (trace) {
+    return trace_servers ? fmt::format("{} (first {} servers)", trace->string(), *trace_servers)
+                         : trace->string();
+  }
   return fmt::format(
       "synthetic {} ({} servers, {} elements, correlation {}, degrees of freedom {}, "
       "scale {}, seed {})",
@@ -19,7 +22,13 @@ std::string WorkloadSource::name() const {
 
 WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfig& sweep) {
   if (config.text("workload.kind") == "trace") {
-    return {.trace = sweep.find_file(config.text("workload.trace")), .synthetic = {}};
+    WorkloadSource source{.trace = sweep.find_file(config.text("workload.trace")),
+                          .trace_servers = std::nullopt,
+                          .synthetic = {}};
+    if (config.has("workload.servers")) {
+      source.trace_servers = static_cast<int>(config.integer("workload.servers"));
+    }
+    return source;
   }
   SyntheticOptions synthetic{
       .kind = choice<SyntheticKind>(config, "workload.kind"),
@@ -31,11 +40,11 @@ WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfi
   if (config.has("workload.degrees_of_freedom")) {
     synthetic.degrees_of_freedom = config.real("workload.degrees_of_freedom");
   }
-  return {.trace = std::nullopt, .synthetic = synthetic};
+  return {.trace = std::nullopt, .trace_servers = std::nullopt, .synthetic = synthetic};
 }
 
 std::unique_ptr<GradientSource> open_source(const WorkloadSource& source) {
-  if (source.trace) return std::make_unique<GradientTrace>(*source.trace);
+  if (source.trace) return std::make_unique<GradientTrace>(*source.trace, source.trace_servers);
   return std::make_unique<SyntheticGradient>(source.synthetic);
 }
 

@@ -16,9 +16,11 @@ namespace optinc {
 /// Where the gradients of a sweep point come from.
 struct WorkloadSource {
   std::optional<std::filesystem::path> trace;  ///< none: synthetic
+  std::optional<int> trace_servers;            ///< the first ones of the trace; none: all
   SyntheticOptions synthetic;
 
-  /// A trace by its path, a synthetic gradient by its options; equal names are equal gradients.
+  /// A trace by its path and number of servers, a synthetic gradient by its options; equal names
+  /// are equal gradients.
   std::string name() const;
 };
 
@@ -26,7 +28,8 @@ struct WorkloadSource {
 /// nowhere.
 WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfig& sweep);
 
-/// Opens a trace, or sets up the generator. Throws DataError or ConfigError.
+/// Opens a trace, or sets up the generator. Throws DataError, or ConfigError also for more servers
+/// than the trace has.
 std::unique_ptr<GradientSource> open_source(const WorkloadSource& source);
 
 /// The quantiser of a configuration; stochastic rounding draws from montecarlo.seed.

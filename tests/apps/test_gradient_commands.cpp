@@ -122,12 +122,18 @@ void check_tensor(const Json& entry, const TraceTensor& tensor, const test::Expe
 void check_average(const std::string& trace_path, const Pass& pass) {
   const TemporaryFolder folder;
   const std::string out = folder / "averaged.h5";
-  const Json document =
-      json_of(joined({"average", trace_path, "--out", out, "--chip", "3"}, settings_of(pass)));
   const GradientTrace trace(trace_path);
-  const test::Concatenation all = test::concatenation(trace);
+  std::vector<std::string> args =
+      joined({"average", trace_path, "--out", out, "--chip", "3"}, settings_of(pass));
+  if (pass.format.servers != trace.servers()) {
+    args = joined(args, {"--set", "workload.servers=" + std::to_string(pass.format.servers)});
+  }
+  const Json document = json_of(args);
+  test::Concatenation all = test::concatenation(trace);
+  all.gradient.resize(static_cast<std::size_t>(pass.format.servers));
   const std::vector<test::Element> elements = test::elements_of(all, pass.format, pass.quantiser);
   const Hdf5File file(out);
+  CHECK(file.read_int("/", "servers") == pass.format.servers);
   test::Expected expected(pass.format);
   std::size_t index = 0;
   std::size_t wrong_values = 0;
@@ -236,11 +242,19 @@ TEST_CASE("wrong use of trace make has a message and a code") {
 }
 
 TEST_CASE("trace stats agrees with the definitions, in total and per tensor") {
-  for (const std::string& path : {resnet, llama}) {
-    const Json stats = json_of({"trace", "stats", path, "--bits", "6", "--block", "500"});
+  struct Case {
+    std::string path;
+    int servers;
+    int alphabet;
+  };
+  for (const auto& [path, servers, alphabet] :
+       {Case{resnet, 4, 2197}, Case{llama, 4, 2197}, Case{llama, 2, 343}}) {
+    const Json stats = json_of({"trace", "stats", path, "--bits", "6", "--block", "500",
+                                "--servers", std::to_string(servers)});
     const GradientTrace trace(path);
-    CodeFormat format = make_code_format(trace.servers(), 6);
-    const test::Concatenation all = test::concatenation(trace);
+    CodeFormat format = make_code_format(servers, 6);
+    test::Concatenation all = test::concatenation(trace);
+    all.gradient.resize(static_cast<std::size_t>(servers));
     const auto elements = test::elements_of(all, format, {.block = 500});
     std::vector<test::Expected> tensors(trace.tensors().size(), test::Expected(format));
     test::Expected total(format);
@@ -249,8 +263,9 @@ TEST_CASE("trace stats agrees with the definitions, in total and per tensor") {
       total.add(elements[i], elements[i].average_rounded);
     }
     CHECK(stats.at("elements") == elements.size());
-    CHECK(stats.at("alphabet") == 2197);
-    CHECK(number(stats, "alphabet_share") == Approx(stats.at("codes").get<double>() / 2197));
+    CHECK(stats.at("servers") == servers);
+    CHECK(stats.at("alphabet") == alphabet);
+    CHECK(number(stats, "alphabet_share") == Approx(stats.at("codes").get<double>() / alphabet));
     const auto check = [](const Json& entry, const test::Expected& expected) {
       const auto count = static_cast<double>(expected.elements);
       const Json& ideal = entry.at("ideal_chip");
@@ -276,6 +291,7 @@ TEST_CASE("trace stats agrees with the definitions, in total and per tensor") {
       const Json& entry = stats.at("tensors").at(t);
       CHECK(entry.at("name") == trace.tensors()[t].name);
       check(entry, tensors[t]);
+      if (servers != trace.servers()) continue;
       const Json& shown = info.at("tensors").at(t);
       CHECK(entry.at("rms") == shown.at("rms"));
       CHECK(entry.at("zero_share") == shown.at("zero_share"));
@@ -295,7 +311,8 @@ TEST_CASE("every option of trace stats changes something") {
     return stats.at("ideal_chip").dump() + stats.at("codes").dump();
   };
   const std::string base = fingerprint({});
-  for (const auto& change : std::vector<std::vector<std::string>>{{"--bits", "6"},
+  for (const auto& change : std::vector<std::vector<std::string>>{{"--servers", "3"},
+                                                                  {"--bits", "6"},
                                                                   {"--block", "100"},
                                                                   {"--rounding", "floor"},
                                                                   {"--code-offset", "100"},
@@ -308,6 +325,8 @@ TEST_CASE("every option of trace stats changes something") {
   CHECK(fingerprint({"--stochastic-rounding", "--seed", "2"}) !=
         fingerprint({"--stochastic-rounding"}));
   check_refused({"trace", "stats", made.path, "--seed", "2"}, 2, "--stochastic-rounding");
+  check_refused({"trace", "stats", made.path, "--servers", "5"}, 2, "(it has 4); give 2 to 4");
+  check_refused({"trace", "stats", made.path, "--servers", "1"}, 2, "give 2 to 4");
   check_refused({"trace", "stats", made.path, "--bits", "5"}, 2, "odd");
   check_refused({"trace", "stats", made.path, "--code-offset", "0"}, 2, "code_offset = 0");
   check_refused({"trace", "stats", made.path, "--digits-per-input", "3"}, 2, "does not divide");
@@ -324,6 +343,13 @@ TEST_CASE("average writes what its metrics say, shipped traces") {
   pass.format.rounding = Rounding::half_even;
   pass.format.code_offset = 100;
   pass.quantiser = {.block = 1000, .power_of_two_scale = true, .rounding_seed = 7};
+  check_average(resnet, pass);
+}
+
+TEST_CASE("average writes what its metrics say, two servers of the shipped traces") {
+  Pass pass{.format = make_code_format(2, 8), .quantiser = {}, .imperfections = {}};
+  check_average(llama, pass);
+  pass.imperfections = {"imperfections.coupler.sigma_rad=3e-3"};
   check_average(resnet, pass);
 }
 
@@ -405,6 +431,7 @@ TEST_CASE("wrong use of average has a message and a code") {
   check_refused({"average", llama, "--out", out, "--set", "workload.kind=gaussian"}, 2,
                 "workload.trace");
   check_refused({"average", llama, "--out", out, "--set", "workload.bit=6"}, 2, "workload.bits");
+  check_refused({"average", llama, "--out", out, "--set", "workload.servers=5"}, 2, llama);
   check_refused({"average", llama, "--out", out, "--chip", "-1"}, 2, "--chip");
   check_refused({"average", llama, "--out", out, "--backend", "cuda"}, 4, "cuda");
   CHECK(folder.files() == 0);

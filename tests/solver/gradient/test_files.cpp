@@ -362,6 +362,10 @@ TEST_CASE("Columns are read into strided rows and nothing else is touched") {
       CHECK(out[row * 8 + i] == (i < 5 ? matrix[row * 200000 + 65534 + i] : -1));
     }
   }
+  std::vector<float> two(16, -1);
+  dataset.read_columns(7, 8, two.data(), 8, 2);
+  for (std::size_t i = 0; i < 16; ++i) CHECK(two[i] == matrix[i / 8 * 200000 + 7 + i % 8]);
+  CHECK_THROWS_AS(dataset.read_columns(0, 5, out.data(), 8, 4), DataError);
   CHECK_THROWS_AS(dataset.read_columns(199999, 2, out.data(), 8), DataError);
   CHECK_THROWS_AS(dataset.read_columns(0, 9, out.data(), 8), DataError);
 }

@@ -323,6 +323,24 @@ TEST_CASE("Metrics from statistics equal those of every element, shipped traces"
               3);
 }
 
+TEST_CASE("The first servers of a trace: statistics equal those of every element") {
+  const std::string name = GENERATE("resnet50_cifar100.h5", "llama_wikitext2.h5");
+  const int servers = GENERATE(2, 3);
+  const GradientTrace trace(shipped(name), servers);
+  CHECK(trace.servers() == servers);
+  Concatenation all = concatenation(GradientTrace(shipped(name)));
+  all.gradient.resize(static_cast<std::size_t>(servers));
+  check_trace(trace, all, make_code_format(servers, 8), {.block = 1000}, 7);
+}
+
+TEST_CASE("A number of servers that a trace does not have is refused") {
+  for (const int servers : {-1, 0, 1, 5}) {
+    CAPTURE(servers);
+    CHECK_THROWS_AS(GradientTrace(shipped("llama_wikitext2.h5"), servers), ConfigError);
+  }
+  CHECK(GradientTrace(shipped("llama_wikitext2.h5"), 4).servers() == 4);
+}
+
 TEST_CASE("Metrics from statistics equal those of every element, synthetic traces") {
   const int servers = GENERATE(2, 3, 4, 8, 16);
   const bool heavy = GENERATE(false, true);

@@ -324,6 +324,82 @@ TEST_CASE("ideal chips make no error with any number of servers and bits, in bot
   }
 }
 
+TEST_CASE("ideal chips make no error on the first servers of the shipped traces") {
+  SweepFixture fixture("0");
+  write_text(fixture.config,
+             "[network]\nform = \"pipeline\"\n[montecarlo]\nchips = 1\n"
+             "[[axis]]\npath = \"workload.trace\"\nvalues = [\"" +
+                 trace + "\", \"" + llama +
+                 "\"]\n"
+                 "[[axis]]\npath = \"workload.bits\"\nvalues = [8, 16]\n"
+                 "[[axis]]\npath = \"workload.servers\"\nvalues = [2, 4]\n");
+  const CliRun result = fixture.sweep({"--backend", "cpu", "--precision", "f64"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const Table rows = parse_table(read_text(fixture.rows));
+  REQUIRE(rows.size() == 8);
+  std::set<std::string> errors;
+  for (const auto& row : rows) {
+    CHECK(row.at("element_error_rate") == "0");
+    errors.insert(row.at("nmse"));
+  }
+  CHECK(errors.size() == 8);
+}
+
+TEST_CASE("workload.servers takes the first servers of a trace; unset, all") {
+  SweepFixture fixture("1e-3");
+  const auto rows = [&](const std::string& file, const std::string& servers) {
+    std::vector<std::string> args = {"--fresh", "--chips", "1", "--set", "workload.trace=" + file};
+    if (!servers.empty()) args.insert(args.end(), {"--set", "workload.servers=" + servers});
+    const CliRun result = fixture.sweep(args);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return parse_table(read_text(fixture.rows)).at(0);
+  };
+  // The same trace without its last two servers.
+  const GradientTrace all(trace);
+  TraceData two{.servers = 2,
+                .workload = "test",
+                .model = "none",
+                .step = 0,
+                .batch_per_server = 1,
+                .note = "",
+                .tensors = all.tensors(),
+                .values = {}};
+  for (std::size_t i = 0; i < two.tensors.size(); ++i) {
+    const std::uint64_t elements = two.tensors[i].elements;
+    std::vector<float> values(4 * elements);
+    all.read(i, 0, elements, values.data(), elements);
+    values.resize(2 * elements);
+    two.values.push_back(std::move(values));
+  }
+  write_trace(fixture.folder / "two.h5", two);
+  for (const auto& [cut, whole] :
+       {std::pair{rows(trace, "2"), rows("two.h5", "")}, {rows(trace, "4"), rows(trace, "")}}) {
+    for (const auto& [column, value] : cut) {
+      INFO(column);
+      if (column != "task_id") CHECK(value == whole.at(column));
+    }
+  }
+  CHECK(rows(trace, "2").at("nmse") != rows(trace, "4").at("nmse"));
+}
+
+TEST_CASE("servers that a trace or a network does not have are refused before any row") {
+  const SweepFixture fixture("1e-3");
+  const CliRun too_many = fixture.sweep({"--set", "workload.servers=5"});
+  INFO(too_many.err);
+  CHECK(too_many.code == 2);
+  CHECK(contains(too_many.err, trace + " are asked for (it has 4); give 2 to 4"));
+  CHECK(fixture.sweep({"--set", "workload.servers=1"}).code == 2);
+  const CliRun other_network = fixture.sweep(
+      {"--set", "workload.servers=2", "--set",
+       "network.file=" + source + "/data/networks/analytic_ripple_4servers_8bits.h5"});
+  INFO(other_network.err);
+  CHECK(other_network.code == 2);
+  CHECK(contains(other_network.err, "(first 2 servers) has 2 servers but"));
+  CHECK(read_text(fixture.rows).empty());
+}
+
 TEST_CASE("a network file gives the rows of the network built in place") {
   SweepFixture fixture("1e-3");
   REQUIRE(fixture.sweep({"--chips", "2"}).code == 0);
