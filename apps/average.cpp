@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -11,7 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.hpp"
+#include "apps/installed_data.hpp"
 #include "apps/options.hpp"
+#include "apps/signals.hpp"
 #include "apps/trace_summary.hpp"
 #include "build_info.hpp"
 #include "solver/config/sweep_config.hpp"
@@ -57,7 +60,8 @@ SweepConfig load(const AverageOptions& options) {
   const SweepConfig sweep = options.config.empty() ? config_from_overrides(overrides)
                                                    : load_sweep_config(options.config, overrides);
   SweepConfig one = sweep.single(chosen_point(sweep, options));
-  one.base.set("workload.trace", std::filesystem::absolute(options.trace).string());
+  one.data_directory = installed_data_directory();
+  one.base.set("workload.trace", std::filesystem::absolute(find_data_file(options.trace)).string());
   return one;
 }
 
@@ -100,20 +104,29 @@ void print_text(std::ostream& out, const ChipResult& result) {
   }
 }
 
-ExitCode run_average(const CommandContext& context, const AverageOptions& options) {
+ExitCode average_trace(const CommandContext& context, const AverageOptions& options,
+                       const std::function<bool()>& stop_requested) {
   const SweepConfig sweep = load(options);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
   ChipRunner runner(sweep, *backend, MetricDetail::per_tensor);
   const TraceAttributes attributes = provenance(sweep, options, backend->name());
   const auto seed = static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.seed"));
-  const ChipResult result =
-      runner.write(runner.task(0), seed, options.chip, options.out, attributes);
+  PointTask task = runner.task(0);
+  task.source.stop_requested = stop_requested;
+  const ChipResult result = runner.write(task, seed, options.chip, options.out, attributes);
   if (options.json) {
     print_json(context.out, result, attributes);
   } else {
     print_text(context.out, result);
   }
   return ExitCode::done;
+}
+
+ExitCode run_average(const CommandContext& context, const AverageOptions& options) {
+  const std::string loss = fmt::format("{} was not written", options.out);
+  return run_stoppable(context, loss, [&](const std::function<bool()>& stop_requested) {
+    return average_trace(context, options, stop_requested);
+  });
 }
 
 CommandAction declare_average(CLI::App& app) {
@@ -149,7 +162,7 @@ std::vector<Command> average_commands() {
       "Sends a trace through one chip, writes the averaged gradient that every server decodes, "
       "float32 per element, and prints the metrics of that chip, those of a sweep's row; with "
       "--json the main ones of each tensor too. Reads the trace twice, first for the codes that "
-      "occur; memory does not grow with it.\n\n"
+      "occur; memory does not grow with it. SIGINT and SIGTERM stop it without leaving a file.\n\n"
       "The chip is that of a sweep with the same configuration, seed and chip index. TRACE takes "
       "the place of workload.trace. `optinc schema --config` documents the keys, `optinc schema` "
       "the metrics.";

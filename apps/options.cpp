@@ -121,7 +121,9 @@ void add_out_option(CLI::App& app, std::string& out) {
 }
 
 void add_trace_argument(CLI::App& app, std::string& trace) {
-  app.add_option("TRACE", trace, "gradient trace (HDF5, optinc-gradient-trace/1)")->required();
+  app.add_option("TRACE", trace,
+                 "gradient trace (HDF5, optinc-gradient-trace/1), also of the installed data")
+      ->required();
 }
 
 void require_csv_out(const std::string& out) {

@@ -2,14 +2,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,7 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.hpp"
+#include "apps/installed_data.hpp"
 #include "apps/options.hpp"
+#include "apps/signals.hpp"
 #include "apps/summary_table.hpp"
 #include "build_info.hpp"
 #include "solver/config/sweep_config.hpp"
@@ -29,39 +28,6 @@
 namespace optinc {
 
 namespace {
-
-volatile std::sig_atomic_t caught_signal = 0;
-
-void remember_signal(int signal) { caught_signal = signal; }
-
-/// While it lives, the first SIGINT or SIGTERM only asks for a stop (a second one ends the
-/// program), and a file that grows over its limit is a write error, not a signal.
-class SignalGuard {
- public:
-  SignalGuard() {
-    caught_signal = 0;
-    struct sigaction ask_to_stop {};
-    ask_to_stop.sa_handler = remember_signal;
-    ask_to_stop.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &ask_to_stop, &old_interrupt_);
-    sigaction(SIGTERM, &ask_to_stop, &old_terminate_);
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGXFSZ, &ignore, &old_file_size_);
-  }
-  ~SignalGuard() {
-    sigaction(SIGINT, &old_interrupt_, nullptr);
-    sigaction(SIGTERM, &old_terminate_, nullptr);
-    sigaction(SIGXFSZ, &old_file_size_, nullptr);
-  }
-  SignalGuard(const SignalGuard&) = delete;
-  SignalGuard& operator=(const SignalGuard&) = delete;
-
- private:
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
-  struct sigaction old_file_size_ {};
-};
 
 struct SweepCommandOptions {
   std::string config;
@@ -127,14 +93,6 @@ class ProgressPrinter {
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = Clock::now();
 };
-
-/// share/optinc beside the bin folder of the running program; empty when it is not there.
-std::filesystem::path installed_data_directory() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path folder = program.parent_path().parent_path() / "share" / "optinc";
-  return std::filesystem::is_directory(folder, error) ? folder : std::filesystem::path();
-}
 
 SweepConfig load(const SweepCommandOptions& options) {
   std::vector<std::string> overrides = options.set;
@@ -357,15 +315,14 @@ class TimeLimit {
 };
 
 ExitCode stopped(CommandContext& context, const SweepCommandOptions& options,
-                 const SweepProgress& progress) {
-  const bool by_signal = caught_signal != 0;
+                 const SweepProgress& progress, const SignalGuard& signals) {
+  const bool by_signal = signals.caught();
   context.err << fmt::format(
       "optinc: stopped{} after {} of {} rows, all saved in {}; run the same command again to "
       "continue\n",
       by_signal ? "" : fmt::format(" by --time-limit {}", options.time_limit), progress.done,
       progress.total, options.out);
-  if (!by_signal) return ExitCode::time_limit;
-  return caught_signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  return by_signal ? signals.exit_code() : ExitCode::time_limit;
 }
 
 ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
@@ -386,13 +343,13 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
                               .precision = options.backend.precision,
                               .version = build_info::version,
                               .shard = shard},
-                 .stop_requested = [&] { return caught_signal != 0 || limit.passed(); },
+                 .stop_requested = [&] { return signals.caught() || limit.passed(); },
                  .progress = [&](const SweepProgress& state) { printer.show(state); },
                  .notice =
                      [&](const std::string& text) {
                        if (!options.quiet) context.err << "optinc: " << text << "\n";
                      }});
-  if (progress.done < progress.total) return stopped(context, options, progress);
+  if (progress.done < progress.total) return stopped(context, options, progress, signals);
   if (options.quiet && !options.json) return ExitCode::done;
   const SummaryTable table = read_summary(summary_file(options.out));
   context.out << (options.json ? summary_json(table) : summary_text(table));

@@ -10,10 +10,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/installed_data.hpp"
 #include "apps/options.hpp"
 #include "apps/trace_summary.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/gradient/statistics.hpp"
+#include "solver/gradient/trace.hpp"
 
 namespace optinc {
 namespace {
@@ -112,7 +114,7 @@ void print_json(std::ostream& out, const GradientTrace& trace,
 }
 
 ExitCode run_trace_info(const CommandContext& context, const TraceInfoOptions& options) {
-  const GradientTrace trace(options.path);
+  const GradientTrace trace(find_data_file(options.path));
   const QuantisationSummary quantised =
       summarise_quantisation(trace, options.bits, static_cast<std::uint64_t>(options.block));
   std::vector<TensorSummary> tensors;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -7,8 +8,11 @@
 #include <fmt/format.h>
 
 #include "apps/options.hpp"
+#include "apps/signals.hpp"
 #include "apps/trace_summary.hpp"
 #include "solver/gradient/synthetic.hpp"
+#include "solver/gradient/trace.hpp"
+#include "solver/montecarlo/workload_config.hpp"
 #include "solver/names.hpp"
 
 namespace optinc {
@@ -50,11 +54,15 @@ TraceAttributes origin(const SyntheticOptions& synthetic) {
 
 ExitCode run_make(const CommandContext& context, const MakeOptions& options) {
   const SyntheticOptions synthetic = requested(options);
-  write_trace(options.out, SyntheticGradient(synthetic), origin(synthetic));
-  context.out << fmt::format("wrote {}: {}, {} servers, {} elements in {} tensors\n", options.out,
-                             options.kind, synthetic.servers, synthetic.elements,
-                             synthetic.tensors);
-  return ExitCode::done;
+  const std::string loss = fmt::format("{} was not written", options.out);
+  return run_stoppable(context, loss, [&](const std::function<bool()>& stop) {
+    write_trace(options.out, *open_source({.synthetic = synthetic, .stop_requested = stop}),
+                origin(synthetic));
+    context.out << fmt::format("wrote {}: {}, {} servers, {} elements in {} tensors\n", options.out,
+                               options.kind, synthetic.servers, synthetic.elements,
+                               synthetic.tensors);
+    return ExitCode::done;
+  });
 }
 
 CommandAction declare_make(CLI::App& app) {
@@ -91,7 +99,8 @@ Command trace_make_command() {
   make.name = "trace make";
   make.summary = "write a synthetic gradient trace";
   make.description =
-      "Writes random values as a gradient trace. Memory does not grow with its size. A value "
+      "Writes random values as a gradient trace. Memory does not grow with its size; SIGINT and "
+      "SIGTERM stop it without leaving a file. A value "
       "depends on the options, its server and its index alone; a sweep with workload.kind, "
       "workload.servers, workload.elements, workload.correlation and montecarlo.seed set to the "
       "same values sees the same gradients without a file.\n\n"

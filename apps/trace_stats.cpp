@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -9,9 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "apps/installed_data.hpp"
 #include "apps/options.hpp"
+#include "apps/signals.hpp"
 #include "apps/trace_summary.hpp"
 #include "solver/gradient/statistics.hpp"
+#include "solver/montecarlo/workload_config.hpp"
 #include "solver/names.hpp"
 
 namespace optinc {
@@ -72,7 +76,7 @@ QuantiserOptions requested_quantiser(const StatsOptions& options) {
   return quantiser;
 }
 
-StatsReport make_report(const GradientTrace& trace, const StatsOptions& options) {
+StatsReport make_report(const GradientSource& trace, const StatsOptions& options) {
   StatsReport report{.format = requested_format(options.format, trace.servers()),
                      .quantiser = requested_quantiser(options),
                      .total = {},
@@ -110,7 +114,7 @@ Json tensor_json(const std::string& name, const TableSummary& summary,
   return document;
 }
 
-void print_json(std::ostream& out, const GradientTrace& trace, const StatsReport& report) {
+void print_json(std::ostream& out, const GradientSource& trace, const StatsReport& report) {
   Json tensors = Json::array();
   for (std::size_t i = 0; i < report.tensors.size(); ++i) {
     tensors.push_back(tensor_json(trace.tensors()[i].name, report.tensors[i], report.servers[i]));
@@ -131,7 +135,7 @@ void print_json(std::ostream& out, const GradientTrace& trace, const StatsReport
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-void print_text(std::ostream& out, const GradientTrace& trace, const StatsReport& report) {
+void print_text(std::ostream& out, const GradientSource& trace, const StatsReport& report) {
   const double alphabet = report.format.alphabet_size();
   const GradientMetrics& metrics = report.total.metrics;
   out << fmt::format("{:<18} {}\n{:<18} {}\n", "servers", trace.servers(), "elements",
@@ -160,10 +164,15 @@ void print_text(std::ostream& out, const GradientTrace& trace, const StatsReport
 }
 
 ExitCode run_stats(const CommandContext& context, const StatsOptions& options) {
-  const GradientTrace trace(options.path, options.servers);
-  const StatsReport report = make_report(trace, options);
-  (options.json ? print_json : print_text)(context.out, trace, report);
-  return ExitCode::done;
+  return run_stoppable(context, "no statistics", [&](const std::function<bool()>& stop) {
+    const std::unique_ptr<GradientSource> trace =
+        open_source({.trace = find_data_file(options.path),
+                     .trace_servers = options.servers,
+                     .stop_requested = stop});
+    const StatsReport report = make_report(*trace, options);
+    (options.json ? print_json : print_text)(context.out, *trace, report);
+    return ExitCode::done;
+  });
 }
 
 CommandAction declare_stats(CLI::App& app) {

@@ -9,7 +9,7 @@
 
 namespace optinc {
 
-TensorSummary summarise_tensor(const GradientTrace& trace, std::size_t tensor) {
+TensorSummary summarise_tensor(const GradientSource& trace, std::size_t tensor) {
   constexpr std::uint64_t piece = 65536;
   const std::uint64_t elements = trace.tensors()[tensor].elements;
   const auto servers = static_cast<std::size_t>(trace.servers());
@@ -44,7 +44,7 @@ nlohmann::ordered_json gradient_json(const GradientMetrics& metrics) {
           {"max_error_lsb", metrics.max_error_lsb}};
 }
 
-std::size_t name_width(const GradientTrace& trace) {
+std::size_t name_width(const GradientSource& trace) {
   std::size_t width = std::string_view("tensor").size();
   for (const TraceTensor& tensor : trace.tensors()) width = std::max(width, tensor.name.size());
   return width;

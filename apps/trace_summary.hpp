@@ -7,7 +7,7 @@
 
 #include "apps/command.hpp"
 #include "solver/gradient/metrics.hpp"
-#include "solver/gradient/trace.hpp"
+#include "solver/gradient/source.hpp"
 
 namespace optinc {
 
@@ -19,13 +19,13 @@ struct TensorSummary {
 };
 
 /// Reads a tensor once, piece by piece. Throws DataError.
-TensorSummary summarise_tensor(const GradientTrace& trace, std::size_t tensor);
+TensorSummary summarise_tensor(const GradientSource& trace, std::size_t tensor);
 
 /// The main metrics of a gradient or a tensor; null for one that is not defined.
 nlohmann::ordered_json gradient_json(const GradientMetrics& metrics);
 
 /// Width of the column of tensor names.
-std::size_t name_width(const GradientTrace& trace);
+std::size_t name_width(const GradientSource& trace);
 
 /// The commands that `trace_commands` lists besides `trace info`.
 Command trace_make_command();

@@ -330,6 +330,23 @@ void complete_defaults(ResolvedConfig& config, const std::set<std::string>& give
 
 }  // namespace
 
+std::filesystem::path find_in_folders(const std::vector<std::filesystem::path>& folders,
+                                      const std::filesystem::path& data_directory,
+                                      const std::string& name) {
+  std::vector<std::filesystem::path> places;
+  for (const std::filesystem::path& folder : folders) places.push_back(folder / name);
+  if (!data_directory.empty()) {
+    const std::string prefix = "data/";
+    places.push_back(data_directory / name);
+    if (name.starts_with(prefix)) places.push_back(data_directory / name.substr(prefix.size()));
+  }
+  std::error_code error;
+  const auto found = std::find_if(
+      places.begin(), places.end(),
+      [&](const std::filesystem::path& place) { return std::filesystem::exists(place, error); });
+  return found == places.end() ? std::filesystem::path() : *found;
+}
+
 const ConfigValue& ResolvedConfig::at(const std::string& path) const {
   const auto entry = values_.find(path);
   if (entry == values_.end()) throw ConfigError(fmt::format("{} must be given", path));
@@ -387,12 +404,8 @@ std::vector<std::string> SweepConfig::axis_paths() const {
 }
 
 std::filesystem::path SweepConfig::find_file(const std::string& name) const {
-  std::vector<std::filesystem::path> folders = {directory, ""};
-  if (!data_directory.empty()) folders.push_back(data_directory);
-  std::error_code error;
-  for (const std::filesystem::path& folder : folders) {
-    if (std::filesystem::exists(folder / name, error)) return folder / name;
-  }
+  std::filesystem::path found = find_in_folders({directory, ""}, data_directory, name);
+  if (!found.empty()) return found;
   throw DataError(
       fmt::format("{}: no such file (looked in {}, the current directory and the installed data); "
                   "give a path relative to the configuration file",

@@ -11,6 +11,13 @@
 
 namespace optinc {
 
+/// Where a file is: in the first of `folders` that has it, else in `data_directory` (installed
+/// data, what is data/ in the sources: the name may begin with that; empty: none). Empty when it is
+/// nowhere.
+std::filesystem::path find_in_folders(const std::vector<std::filesystem::path>& folders,
+                                      const std::filesystem::path& data_directory,
+                                      const std::string& name);
+
 /// Every key of one sweep point with its value; keys without a value are absent.
 class ResolvedConfig {
  public:

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/workload_config.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "solver/gradient/stoppable.hpp"
 #include "solver/gradient/trace.hpp"
 #include "solver/montecarlo/imperfection_config.hpp"
 
@@ -23,8 +26,7 @@ std::string WorkloadSource::name() const {
 WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfig& sweep) {
   if (config.text("workload.kind") == "trace") {
     WorkloadSource source{.trace = sweep.find_file(config.text("workload.trace")),
-                          .trace_servers = std::nullopt,
-                          .synthetic = {}};
+                          .trace_servers = std::nullopt};
     if (config.has("workload.servers")) {
       source.trace_servers = static_cast<int>(config.integer("workload.servers"));
     }
@@ -40,12 +42,18 @@ WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfi
   if (config.has("workload.degrees_of_freedom")) {
     synthetic.degrees_of_freedom = config.real("workload.degrees_of_freedom");
   }
-  return {.trace = std::nullopt, .trace_servers = std::nullopt, .synthetic = synthetic};
+  return {.synthetic = synthetic};
 }
 
 std::unique_ptr<GradientSource> open_source(const WorkloadSource& source) {
-  if (source.trace) return std::make_unique<GradientTrace>(*source.trace, source.trace_servers);
-  return std::make_unique<SyntheticGradient>(source.synthetic);
+  std::unique_ptr<GradientSource> gradient;
+  if (source.trace) {
+    gradient = std::make_unique<GradientTrace>(*source.trace, source.trace_servers);
+  } else {
+    gradient = std::make_unique<SyntheticGradient>(source.synthetic);
+  }
+  if (!source.stop_requested) return gradient;
+  return std::make_unique<StoppableGradient>(std::move(gradient), source.stop_requested);
 }
 
 QuantiserOptions quantiser_of(const ResolvedConfig& config) {

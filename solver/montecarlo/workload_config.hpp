@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +16,10 @@ namespace optinc {
 
 /// Where the gradients of a sweep point come from.
 struct WorkloadSource {
-  std::optional<std::filesystem::path> trace;  ///< none: synthetic
-  std::optional<int> trace_servers;            ///< the first ones of the trace; none: all
-  SyntheticOptions synthetic;
+  std::optional<std::filesystem::path> trace = {};  ///< none: synthetic
+  std::optional<int> trace_servers = {};            ///< the first ones of the trace; none: all
+  SyntheticOptions synthetic = {};
+  std::function<bool()> stop_requested = {};  ///< asked while the gradient is read; none: never
 
   /// A trace by its path and number of servers, a synthetic gradient by its options; equal names
   /// are equal gradients.
@@ -29,7 +31,7 @@ struct WorkloadSource {
 WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfig& sweep);
 
 /// Opens a trace, or sets up the generator. Throws DataError, or ConfigError also for more servers
-/// than the trace has.
+/// than the trace has. Reading throws Stopped once `stop_requested` says so.
 std::unique_ptr<GradientSource> open_source(const WorkloadSource& source);
 
 /// The quantiser of a configuration; stochastic rounding draws from montecarlo.seed.

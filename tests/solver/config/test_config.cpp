@@ -313,6 +313,8 @@ TEST_CASE("files are found beside the configuration, then in the installed data"
   CHECK_THROWS_AS(sweep.find_file("only.h5"), DataError);
   sweep.data_directory = folder / "data";
   CHECK(sweep.find_file("only.h5") == folder / "data/only.h5");
+  sweep.directory = "elsewhere";
+  CHECK(sweep.find_file("data/only.h5") == folder / "data/only.h5");
 }
 
 TEST_CASE("task_id is the documented hash and stays what it is") {
