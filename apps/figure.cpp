@@ -110,23 +110,81 @@ std::string data_block(const FigureCurve& curve, const std::string& name, const 
   return block + "EOD\n";
 }
 
-std::string curve_commands(const FigureCurve& curve, const std::string& name, std::size_t index,
+/// The column of x: points of one category stand beside each other, a curve's all at one side.
+std::string x_column(const FigurePanel& panel, std::size_t curve) {
+  if (panel.categories.empty()) return "1";
+  const double share =
+      (static_cast<double>(curve) + 0.5) / static_cast<double>(panel.curves.size());
+  return fmt::format("($1+{:.4g})", 0.6 * (share - 0.5));
+}
+
+std::string curve_commands(const FigurePanel& panel, std::size_t index, const std::string& name,
                            bool zeros) {
   const std::string colour = colours[index % colours.size()];
-  std::string commands = fmt::format(
-      "${} using 1:3:4 with filledcurves fs transparent solid 0.18 noborder lc rgb '{}' notitle, "
-      "${} using 1:($5==0?$2:NaN) with linespoints lw 2 pt {} ps 0.8 lc rgb '{}' title {}",
-      name, colour, name, point_types[index % point_types.size()], colour, quoted(curve.label));
+  const std::string x = x_column(panel, index);
+  const std::string look =
+      fmt::format("pt {} ps 0.8 lc rgb '{}' title {}", point_types[index % point_types.size()],
+                  colour, quoted(panel.curves[index].label));
+  std::string commands;
+  if (panel.categories.empty()) {
+    commands = fmt::format(
+        "${} using {}:3:4 with filledcurves fs transparent solid 0.18 noborder lc rgb '{}' "
+        "notitle, ${} using {}:($5==0?$2:NaN) with linespoints lw 2 {}",
+        name, x, colour, name, x, look);
+  } else {
+    commands =
+        fmt::format("${} using {}:($5==0?$2:NaN):3:4 with yerrorbars lw 2 {}", name, x, look);
+  }
   if (zeros) {
     commands += fmt::format(
-        ", ${} using 1:($5==1?$2:NaN) with points pt 10 ps 1.1 lw 1.5 lc rgb '{}' notitle", name,
-        colour);
+        ", ${} using {}:($5==1?$2:NaN) with points pt 10 ps 1.1 lw 1.5 lc rgb '{}' notitle", name,
+        x, colour);
   }
   return commands;
 }
 
+/// The last characters of a UTF-8 text, marked where something was cut off.
+std::string last_characters(const std::string& text, std::size_t most) {
+  std::size_t characters = 0;
+  for (std::size_t start = text.size(); start-- > 0;) {
+    const bool inside_character = (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U;
+    if (inside_character || ++characters < most || start == 0) continue;
+    return "\u2026" + text.substr(start);
+  }
+  return text;
+}
+
+/// For labels, in which gnuplot takes % for a number format.
+std::string with_doubled_percent(const std::string& text) {
+  std::string result;
+  for (const char character : text) {
+    if (character == '%') result += '%';
+    result += character;
+  }
+  return result;
+}
+
+std::string category_tics(const Figure& figure, const FigurePanel& panel) {
+  constexpr int pixels_per_label = 25;
+  constexpr int pixels_per_character = 8;
+  const auto most_labels =
+      static_cast<std::size_t>(std::max(1, figure.width_px / pixels_per_label));
+  const auto most_characters =
+      static_cast<std::size_t>(std::max(8, figure.height_px / (2 * pixels_per_character)));
+  const std::size_t step = (panel.categories.size() + most_labels - 1) / most_labels;
+  std::string labels;
+  for (std::size_t i = 0; i < panel.categories.size(); i += step) {
+    const std::string name = last_characters(panel.categories[i], most_characters);
+    labels += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(with_doubled_percent(name)), i);
+  }
+  return fmt::format("set xtics ({}) rotate by 90 right noenhanced\nset errorbars small\n", labels);
+}
+
 /// The x axis ends at the data: a log axis would otherwise run on to the next decade.
 std::string x_range(const FigurePanel& panel) {
+  if (!panel.categories.empty()) {
+    return fmt::format("set xrange [-0.5:{}.5]\n", panel.categories.size() - 1);
+  }
   Range range;
   for (const FigureCurve& curve : panel.curves) {
     for (const FigurePoint& point : curve.points) range.include(point.x, panel.log_x);
@@ -143,13 +201,13 @@ std::string panel_commands(const Figure& figure, std::size_t panel_index, const 
   for (std::size_t i = 0; i < panel.curves.size(); ++i) {
     const std::string name = fmt::format("curve_{}_{}", panel_index, i);
     script += data_block(panel.curves[i], name, figure, axis);
-    plots +=
-        (plots.empty() ? "" : ", \\\n  ") + curve_commands(panel.curves[i], name, i, axis.has_zero);
+    plots += (plots.empty() ? "" : ", \\\n  ") + curve_commands(panel, i, name, axis.has_zero);
   }
   script += fmt::format("set xlabel {}\n", quoted(panel.x_label));
   script += first ? fmt::format("set ylabel {}\n", quoted(figure.y_label)) : "unset ylabel\n";
   script += panel.log_x ? "set logscale x\nset format x '10^{%L}'\n"
                         : "unset logscale x\nset format x '%g'\n";
+  if (!panel.categories.empty()) script += category_tics(figure, panel);
   script += x_range(panel);
   if (axis.has_zero) {
     plots += ", \\\n  NaN with points pt 10 ps 1.1 lc rgb '#555555' title \"none observed\"";

@@ -23,6 +23,9 @@ struct FigureCurve {
 struct FigurePanel {
   std::string x_label;
   bool log_x = false;
+  /// Names along the x axis, which are at x = 0, 1, ...; none: x is a number. A panel with names is
+  /// the only one of its figure.
+  std::vector<std::string> categories = {};
   std::vector<FigureCurve> curves;  ///< at least one
 };
 
@@ -37,7 +40,8 @@ struct Figure {
 };
 
 /// Gnuplot program that draws `figure` into `output` (SVG or PNG by `png`). Text is taken
-/// literally. On a log y axis zeros are drawn as triangles at the lower edge.
+/// literally. On a log y axis zeros are drawn as triangles at the lower edge. Of many categories,
+/// every k-th is labelled, so that labels do not overlap; long names lose their beginning.
 std::string gnuplot_script(const Figure& figure, bool png, const std::filesystem::path& output);
 
 /// Draws a figure, atomically; the ending of `output` (.svg, .png) chooses the format.

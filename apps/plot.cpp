@@ -40,8 +40,11 @@ struct PlotOptions {
   std::string band = "p05-p95";
   std::string script;
   int width_px = 1000;
-  int height_px = 500;
+  std::optional<int> height_px;
 };
+
+/// The column of names in results of `sweep --layers`.
+constexpr const char* tensor_column = "tensor";
 
 /// --where PATH=VALUE.
 struct Filter {
@@ -106,20 +109,33 @@ struct Selection {
   std::string y_hi;
 };
 
+/// The full name of an axis that an option names.
+std::string resolve_axis(const std::string& name, const SummaryTable& table) {
+  const std::vector<std::string> axes = table.axes();
+  if (name == tensor_column && std::find(axes.begin(), axes.end(), name) == axes.end()) {
+    throw ConfigError(fmt::format(
+        "{}: has no column tensor (results of `optinc sweep --layers` do, in r.layers.csv); give "
+        "such a file",
+        table.path.string()));
+  }
+  return resolve_name(name, axes);
+}
+
 std::vector<Filter> parse_filters(const std::vector<std::string>& texts,
-                                  const std::vector<std::string>& axes) {
+                                  const SummaryTable& table) {
   std::vector<Filter> filters;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
       throw ConfigError(fmt::format("--where {} (must have the form PATH=VALUE)", text));
     }
-    filters.push_back({resolve_name(text.substr(0, equals), axes), text.substr(equals + 1)});
+    filters.push_back({resolve_axis(text.substr(0, equals), table), text.substr(equals + 1)});
   }
   return filters;
 }
 
 bool matches(const Filter& filter, const std::string& cell) {
+  if (filter.path == tensor_column) return cell == filter.value;
   double wanted = 0;
   double found = 0;
   const bool same_number = !cell.empty() && parse_number(filter.value, wanted) &&
@@ -150,11 +166,22 @@ void require_numeric_axis(const std::string& path) {
   }
 }
 
+/// An axis of names has no zero to be held at, and no logarithm.
+void require_tensor_alone(const PlotOptions& options, const std::vector<std::string>& x) {
+  if (std::find(x.begin(), x.end(), tensor_column) == x.end()) return;
+  if (x.size() > 1) {
+    throw ConfigError("--x tensor does not go with another --x (it holds names); use --group");
+  }
+  if (options.x_scale == "log") {
+    throw ConfigError("--x-scale log does not go with --x tensor (it holds names); leave it out");
+  }
+}
+
 /// Whether a numeric axis is 0 wherever an axis of `x` is not, and takes other values: a sweep of
 /// one effect at a time.
 bool excludes_others(const SummaryTable& table, const std::string& axis,
                      const std::vector<std::string>& x) {
-  if (!is_numeric_axis(axis)) return false;
+  if (!is_numeric_axis(axis) || x.front() == tensor_column) return false;
   bool takes_zero = false;
   bool takes_others = false;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -187,11 +214,14 @@ Selection select(const PlotOptions& options, const SummaryTable& table) {
   const std::vector<std::string> axes = table.axes();
   Selection selection;
   for (const std::string& name : options.x) {
-    selection.x.push_back(resolve_name(name, axes));
+    selection.x.push_back(resolve_axis(name, table));
     require_numeric_axis(selection.x.back());
   }
-  for (const std::string& name : options.group) selection.group.push_back(resolve_name(name, axes));
-  selection.filters = parse_filters(options.where, axes);
+  require_tensor_alone(options, selection.x);
+  for (const std::string& name : options.group) {
+    selection.group.push_back(resolve_axis(name, table));
+  }
+  selection.filters = parse_filters(options.where, table);
   const auto used = [&](const std::string& axis) {
     const auto is = [&](const std::string& other) { return other == axis; };
     return std::any_of(selection.x.begin(), selection.x.end(), is) ||
@@ -247,6 +277,15 @@ FigureCurve& curve_named(FigurePanel& panel, const std::string& label) {
   return panel.curves.back();
 }
 
+/// Where a name is on the axis of names; new ones come last.
+double category_position(const std::string& name, FigurePanel& panel) {
+  std::vector<std::string>& names = panel.categories;
+  const auto found = std::find(names.begin(), names.end(), name);
+  const auto position = static_cast<double>(found - names.begin());
+  if (found == names.end()) names.push_back(name);
+  return position;
+}
+
 void add_rows(const SummaryTable& table, const Selection& selection, const std::string& x,
               bool name_file, FigurePanel& panel) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -257,14 +296,17 @@ void add_rows(const SummaryTable& table, const Selection& selection, const std::
     const auto cell = [&](const std::string& name) {
       return name.empty() ? nan : table.number(row, table.column(name));
     };
+    const double position =
+        x == tensor_column ? category_position(table.rows[row][table.column(x)], panel) : cell(x);
     curve_named(panel, curve_label(table, row, selection, name_file))
         .points.push_back(
-            {cell(x), cell(selection.y_mean), cell(selection.y_lo), cell(selection.y_hi)});
+            {position, cell(selection.y_mean), cell(selection.y_lo), cell(selection.y_hi)});
   }
 }
 
 /// Log where the positive values span more than a factor of 30.
 bool wants_log_x(const FigurePanel& panel) {
+  if (!panel.categories.empty()) return false;
   double lo = std::numeric_limits<double>::infinity();
   double hi = 0;
   for (const FigureCurve& curve : panel.curves) {
@@ -320,11 +362,15 @@ std::string chip_range(const std::vector<SummaryTable>& tables) {
 }
 
 std::string default_title(const std::vector<SummaryTable>& tables, const std::string& metric,
-                          const std::string& band) {
+                          const std::string& band, const Figure& figure) {
   const bool yield = metric == "yield";
-  const std::string shown = band == "none"          ? ""
-                            : yield || band == "ci" ? "; band: 95 % interval"
-                                                    : "; band: 5 to 95 % of the chips";
+  const bool names = std::any_of(figure.panels.begin(), figure.panels.end(),
+                                 [](const auto& panel) { return !panel.categories.empty(); });
+  const std::string mark = names ? "bars" : "band";
+  const std::string shown = band == "none" ? ""
+                            : yield || band == "ci"
+                                ? fmt::format("; {}: 95 % interval", mark)
+                                : fmt::format("; {}: 5 to 95 % of the chips", mark);
   return fmt::format("{} {} chips{}", yield ? "share of" : "mean over", chip_range(tables), shown);
 }
 
@@ -375,17 +421,27 @@ void finish_panel(const PlotOptions& options, const std::string& metric, FigureP
   }
 }
 
+/// Of a figure without --height: the names below the axis come on top.
+int default_height_px(const Figure& figure) {
+  constexpr std::size_t most_characters = 60;
+  std::size_t longest = 0;
+  for (const FigurePanel& panel : figure.panels) {
+    for (const std::string& name : panel.categories) longest = std::max(longest, name.size());
+  }
+  return 500 + 8 * static_cast<int>(std::min(longest, most_characters));
+}
+
 Figure make_figure(const PlotOptions& options, CommandContext& context) {
   std::vector<SummaryTable> tables;
   for (const std::string& input : options.inputs) tables.push_back(read_summary(input));
   const std::string metric = resolve_name(options.y, metric_names());
   Figure figure;
-  figure.title =
-      options.title.empty() ? default_title(tables, metric, options.band) : options.title;
   figure.y_label = with_unit(metric, metric_unit(metric));
   figure.width_px = options.width_px;
-  figure.height_px = options.height_px;
   for (const SummaryTable& table : tables) add_table(options, table, tables.size() > 1, figure);
+  figure.title =
+      options.title.empty() ? default_title(tables, metric, options.band, figure) : options.title;
+  figure.height_px = options.height_px.value_or(default_height_px(figure));
   for (FigurePanel& panel : figure.panels) finish_panel(options, metric, panel, context.err);
   figure.log_y = wants_log_y(options, metric, figure);
   return figure;
@@ -398,7 +454,7 @@ CommandAction declare_plot(CLI::App& app) {
   app.add_option("--out", options->out, "figure, .svg or .png")->required()->type_name("FILE");
   app.add_option("--x", options->x,
                  "axis to draw against; several give a panel each, with the others held at 0 "
-                 "(default: every numeric axis)")
+                 "(default: every numeric axis); or tensor, in results of sweep --layers")
       ->type_name("PATH")
       ->allow_extra_args(false);
   app.add_option("--y", options->y, "metric, or yield")
@@ -420,7 +476,8 @@ CommandAction declare_plot(CLI::App& app) {
       ->check(CLI::Range(200, 10000))
       ->type_name("N")
       ->default_str("1000");
-  app.add_option("--height", options->height_px, "height in pixels, 150 to 10000")
+  app.add_option("--height", options->height_px,
+                 "height in pixels, 150 to 10000; without it, --x tensor adds room for the names")
       ->check(CLI::Range(150, 10000))
       ->type_name("N")
       ->default_str("500");
@@ -440,20 +497,28 @@ CommandAction declare_plot(CLI::App& app) {
 }  // namespace
 
 std::vector<Command> plot_commands() {
-  return {{.name = "plot",
-           .summary = "draw a metric against a swept axis",
-           .description =
-               "Reads the summary beside each result and draws the mean of a metric with a band, "
-               "through gnuplot. On a log axis, points where nothing was observed (a rate of 0) "
-               "are triangles at the lower edge.\n\n"
-               "Column names may be shortened to an unambiguous ending: coupler.sigma_rad for "
-               "imperfections.coupler.sigma_rad.",
-           .examples = {{"optinc plot r.csv --out r.svg",
-                         "Error rate against every numeric axis, a panel each:"},
-                        {"optinc plot r.csv --out r.png --x coupler.sigma_rad --y nmse "
-                         "--where workload.trace=llama_wikitext2",
-                         "One metric, one axis, one workload:"}},
-           .declare = declare_plot}};
+  return {
+      {.name = "plot",
+       .summary = "draw a metric against a swept axis",
+       .description =
+           "Reads the summary beside each result and draws the mean of a metric with a band, "
+           "through gnuplot. On a log axis, points where nothing was observed (a rate of 0) "
+           "are triangles at the lower edge.\n\n"
+           "`--x tensor` draws r.layers.csv of `optinc sweep --layers` tensor by tensor, in the "
+           "order of the trace: points with bars in place of the band, one curve per value of "
+           "the other axes. Where names would overlap, every k-th is written; --width makes "
+           "room. In --group and --where, tensor is an axis like the others.\n\n"
+           "Column names may be shortened to an unambiguous ending: coupler.sigma_rad for "
+           "imperfections.coupler.sigma_rad.",
+       .examples = {{"optinc plot r.csv --out r.svg",
+                     "Error rate against every numeric axis, a panel each:"},
+                    {"optinc plot r.csv --out r.png --x coupler.sigma_rad --y nmse "
+                     "--where workload.trace=llama_wikitext2",
+                     "One metric, one axis, one workload:"},
+                    {"optinc plot r.layers.csv --x tensor --out t.svg "
+                     "--where phase.fabrication_sigma_rad=0.001",
+                     "Error rate of every tensor at one point of the sweep:"}},
+       .declare = declare_plot}};
 }
 
 }  // namespace optinc

@@ -60,8 +60,12 @@ class CsvReader {
   std::size_t record_line_ = 0;
 };
 
+/// Summaries per tensor have no yield.
 bool is_summary(const std::vector<std::string>& header) {
-  return std::find(header.begin(), header.end(), "yield_ci_lo") != header.end();
+  const auto has = [&](const char* name) {
+    return std::find(header.begin(), header.end(), name) != header.end();
+  };
+  return has("yield_ci_lo") || (has("chips") && has("tensor"));
 }
 
 SummaryTable read_records(const std::filesystem::path& path) {

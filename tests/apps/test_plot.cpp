@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/stat.h>
@@ -311,6 +313,177 @@ TEST_CASE("names are text, whatever stands in them") {
   }
   CHECK(here.files() == 2);
   std::filesystem::current_path(before);
+}
+
+/// A summary per tensor, as `sweep --layers` writes it: no yield, and the elements of the tensor.
+std::string layers_text(const std::vector<std::string>& axes, const std::vector<Point>& points) {
+  std::string text = "task_id";
+  for (const std::string& axis : axes) text += "," + axis;
+  text += ",tensor,chips,elements";
+  for (const char* suffix : {"mean", "std", "ci_lo", "ci_hi", "p05", "p50", "p95"}) {
+    text += std::string(",element_error_rate_") + suffix;
+  }
+  text += "\r\n";
+  for (const Point& point : points) {
+    text += "0123456789abcdef";
+    for (const std::string& cell : point.axes) text += "," + csv_field(cell);
+    text += ",50,1234";
+    for (const double factor : {1.0, 0.1, 0.75, 1.25, 0.5, 1.0, 1.5}) {
+      text += "," + scaled(point.mean, factor);
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+/// Texts of an SVG in the order of the file.
+std::vector<std::string> texts_of(const std::string& svg) {
+  const std::string open = "<text>";
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; (at = svg.find(open, at)) != std::string::npos;) {
+    at += open.size();
+    std::string text = svg.substr(at, svg.find("</text>", at) - at);
+    for (const auto& [entity, character] :
+         {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}}) {
+      for (std::size_t i = 0; (i = text.find(entity)) != std::string::npos;) {
+        text.replace(i, std::string(entity).size(), character);
+      }
+    }
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+std::vector<std::string> those_of(const std::vector<std::string>& texts,
+                                  const std::vector<std::string>& wanted) {
+  std::vector<std::string> found;
+  for (const std::string& text : texts) {
+    if (std::find(wanted.begin(), wanted.end(), text) != wanted.end()) found.push_back(text);
+  }
+  return found;
+}
+
+TEST_CASE("tensors along the x axis, in the order of the file, their names taken literally") {
+  require_gnuplot();
+  const std::vector<std::string> names = {
+      "z_first.weight", "a{b}^2_c", "with space, comma", "\u00fc\u2211.bias",
+      "it's \"q\" `x`", "100%d %%", "@x \\n <b> &amp",   "1e3",
+      "a_last"};
+  std::vector<Point> points;
+  for (const std::string& name : names) points.push_back({{"0.01", name}, "0.25"});
+  points[1].mean = "0.5";
+  points[2].mean = "0";
+  points[3].mean = "";
+  Plotter plotter(layers_text({phase}, points));
+  const test::CliRun result = plotter.plot({"--x", "tensor"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(contains(result.err, "1 points against tensor have no finite element_error_rate"));
+  CHECK(those_of(texts_of(plotter.svg()), names) == names);
+  CHECK(contains(plotter.script(),
+                 "$curve_0_0 << EOD\n0 0.25 0.125 0.375 0\n1 0.5 0.25 0.75 0\n"
+                 "2 0.02 0.01 0.01 1\n4 0.25 0.125 0.375 0\n"));
+  CHECK(contains(plotter.script(), "set xrange [-0.5:8.5]"));
+  CHECK(contains(plotter.script(), "set logscale y"));
+  CHECK(contains(plotter.script(), ":3:4 with yerrorbars"));
+  CHECK(!contains(plotter.script(), "filledcurves"));
+  CHECK(contains(plotter.svg(), "none observed"));
+  CHECK(contains(plotter.svg(), "rotate(-90"));
+  CHECK(contains(plotter.svg(), "bars: 5 to 95 % of the chips"));
+
+  test::write_text(plotter.folder() / "r.csv", "task_id,chip,tensor\r\n");
+  const std::string svg = (plotter.folder() / "rows.svg").string();
+  REQUIRE(
+      run({"plot", (plotter.folder() / "r.csv").string(), "--x", "tensor", "--out", svg}).code ==
+      0);
+  CHECK(test::read_text(svg) == plotter.svg());
+}
+
+const std::vector<Point> two_tensors = {
+    {{"a.h5", "0.1", "conv"}, "0.1"}, {{"a.h5", "0.1", "bn"}, "0.2"},
+    {{"a.h5", "0.2", "conv"}, "0.3"}, {{"a.h5", "0.2", "bn"}, "0.4"},
+    {{"b.h5", "0.1", "fc"}, "0.5"},   {{"b.h5", "0.1", "bn"}, "0.6"}};
+
+TEST_CASE("a curve per combination of the axes besides the tensors, side by side") {
+  require_gnuplot();
+  Plotter plotter(layers_text({"workload.trace", phase}, two_tensors));
+  REQUIRE(plotter.plot({"--x", "tensor", "--band", "none"}).code == 0);
+  CHECK(count(plotter.script(), "\nEOD\n") == 3);
+  CHECK(contains(plotter.script(), "set xtics ('conv' 0, 'bn' 1, 'fc' 2)"));
+  CHECK(contains(plotter.script(), "$curve_0_2 << EOD\n1 0.6 0.6 0.6 0\n2 0.5 0.5 0.5 0\nEOD"));
+  for (const std::string shift : {"($1+-0.2)", "($1+0)", "($1+0.2)"}) {
+    CHECK(contains(plotter.script(), "using " + shift));
+  }
+  for (const std::string label : {">a, 0.1<", ">a, 0.2<", ">b, 0.1<"}) {
+    CHECK(contains(plotter.svg(), label));
+  }
+
+  REQUIRE(plotter.plot({"--x", "tensor", "--where", "trace=a", "--group", phase}).code == 0);
+  CHECK(count(plotter.script(), "\nEOD\n") == 2);
+  CHECK(!contains(plotter.script(), "'fc'"));
+  CHECK(contains(plotter.svg(), ">0.2<"));
+
+  REQUIRE(plotter.plot({"--x", "tensor", "--where", "tensor=bn"}).code == 0);
+  CHECK(contains(plotter.script(), "set xtics ('bn' 0)"));
+  REQUIRE(plotter.plot({"--x", "tensor", "--y-scale", "linear"}).code == 0);
+  CHECK(!contains(plotter.script(), "set logscale y"));
+}
+
+TEST_CASE("a tensor as group or filter") {
+  require_gnuplot();
+  Plotter plotter(layers_text({"workload.trace", phase}, two_tensors));
+  REQUIRE(plotter.plot({"--where", "trace=a", "--group", "tensor", "--band", "none"}).code == 0);
+  CHECK(
+      contains(plotter.script(), "$curve_0_0 << EOD\n0.1 0.1 0.1 0.1 0\n0.2 0.3 0.3 0.3 0\nEOD\n"));
+  CHECK(contains(plotter.svg(), ">conv<"));
+  CHECK(contains(plotter.svg(), ">bn<"));
+  CHECK(contains(plotter.script(), "filledcurves"));
+
+  REQUIRE(plotter.plot({"--where", "tensor=bn", "--band", "none"}).code == 0);
+  CHECK(count(plotter.script(), "\nEOD\n") == 2);
+  CHECK(
+      contains(plotter.script(), "$curve_0_0 << EOD\n0.1 0.2 0.2 0.2 0\n0.2 0.4 0.4 0.4 0\nEOD\n"));
+  const test::CliRun unknown = plotter.plot({"--where", "tensor=b"});
+  CHECK(unknown.code == 2);
+  CHECK(contains(unknown.err, "there are: bn, conv, fc"));
+}
+
+TEST_CASE("of many tensors every k-th is labelled, and names too long lose their beginning") {
+  require_gnuplot();
+  std::vector<Point> points;
+  for (int i = 0; i < 100; ++i) points.push_back({{"t" + std::to_string(i)}, "0.5"});
+  points[0].axes[0] = std::string(300, 'x') + "\u00fc_end";
+  Plotter plotter(layers_text({}, points));
+  REQUIRE(plotter.plot({"--x", "tensor"}).code == 0);
+  const std::string script = plotter.script();
+  CHECK(contains(script, "_end' 0, 't3' 3, 't6' 6,"));
+  CHECK(contains(script, "('\u2026xx"));
+  CHECK(!contains(script, std::string(100, 'x')));
+  CHECK(contains(script, "set xrange [-0.5:99.5]"));
+  CHECK(contains(plotter.svg(), "width=\"1000\" height=\"980\""));
+  REQUIRE(plotter.plot({"--x", "tensor", "--width", "2500", "--height", "400"}).code == 0);
+  CHECK(contains(plotter.script(), "_end' 0, 't1' 1, 't2' 2,"));
+  CHECK(contains(plotter.svg(), "width=\"2500\" height=\"400\""));
+}
+
+TEST_CASE("what tensors do not go with") {
+  const auto fails = [](const std::string& csv, const std::vector<std::string>& args,
+                        const std::string& part) {
+    Plotter plotter(csv);
+    const test::CliRun result = plotter.plot(args);
+    INFO(result.err);
+    CHECK(result.code == 2);
+    CHECK(contains(result.err, part));
+    CHECK(plotter.folder().files() == 1);
+  };
+  const std::string without = summary_text({phase}, {{{"0.01"}, "0.5"}});
+  fails(without, {"--x", "tensor"}, "r.summary.csv: has no column tensor");
+  fails(without, {"--group", "tensor"}, "has no column tensor");
+  fails(without, {"--where", "tensor=bn"}, "has no column tensor");
+  const std::string with = layers_text({"workload.trace", phase}, two_tensors);
+  fails(with, {"--x", "tensor", "--x", phase}, "does not go with another --x");
+  fails(with, {"--x", "tensor", "--x-scale", "log"}, "--x-scale log does not go");
+  fails(with, {"--x", "tensor", "--y", "yield"}, "no column 'yield'");
 }
 
 TEST_CASE("a missing or failing gnuplot leaves the old figure alone") {
