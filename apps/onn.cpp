@@ -159,7 +159,7 @@ ExitCode run_check(const CommandContext& context, const CheckOptions& options) {
   const MappedNetwork mapped = map_network(network, mapping_of(options));
   const NetworkAccuracy accuracy =
       measure_accuracy(checked_layers(network, mapped, *backend, options.mapping), network.format,
-                       *backend, options.max_codes, options.sample_seed);
+                       *backend, {.max_codes = options.max_codes, .seed = options.sample_seed});
   (options.json ? print_json : print_text)(context.out, network, shape_of(network, mapped),
                                            accuracy, options, backend->name());
   return ExitCode::done;

@@ -40,6 +40,7 @@ struct SweepCommandOptions {
   unsigned threads = 0;
   bool fresh = false;
   bool dry_run = false;
+  bool layers = false;
   bool quiet = false;
   bool json = false;
   std::vector<std::string> set;
@@ -142,11 +143,12 @@ DryRun dry_run(const SweepConfig& sweep, const Backend& backend, const Shard& sh
   result.chips = shard.chips(all_chips);
   for (std::size_t point = 0; point < sweep.points(); ++point) {
     const PointTask task = runner.task(point);
-    const std::size_t codes = runner.codes(task);
-    const MemoryEstimate memory = estimate_memory(*runner.mapped_network(task), codes);
+    const EvaluationSize size = runner.evaluation_size(task);
+    const MemoryEstimate memory = estimate_memory(*runner.mapped_network(task), size);
     if (memory.total(threads) > result.memory.total(threads)) result.memory = memory;
     nlohmann::ordered_json entry = point_json(sweep, point, hashes);
-    entry["codes"] = codes;
+    entry["codes"] = size.codes;
+    entry["evaluated"] = size.entries;
     result.points.push_back(entry);
   }
   return result;
@@ -188,8 +190,9 @@ ExitCode print_dry_run(CommandContext& context, const SweepConfig& sweep, const 
     for (const auto& [path, value] : point["axes"].items()) {
       axes += fmt::format("  {}={}", path, value.dump());
     }
-    context.out << fmt::format("{}  codes {}{}\n", point["task_id"].get<std::string>(),
-                               point["codes"].get<std::size_t>(), axes);
+    context.out << fmt::format(
+        "{}  codes {}  evaluated {}{}\n", point["task_id"].get<std::string>(),
+        point["codes"].get<std::size_t>(), point["evaluated"].get<std::size_t>(), axes);
   }
   return ExitCode::done;
 }
@@ -342,7 +345,8 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
                  .identity = {.backend = backend->name(),
                               .precision = options.backend.precision,
                               .version = build_info::version,
-                              .shard = shard},
+                              .shard = shard,
+                              .per_tensor = options.layers},
                  .stop_requested = [&] { return signals.caught() || limit.passed(); },
                  .progress = [&](const SweepProgress& state) { printer.show(state); },
                  .notice =
@@ -385,6 +389,9 @@ CommandAction declare_sweep(CLI::App& app) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   app.add_flag("--fresh", options->fresh, "start over instead of continuing the file");
+  app.add_flag("--layers", options->layers,
+               "also write every metric of the gradient per tensor: r.layers.csv and "
+               "r.layers.summary.csv");
   app.add_flag("--dry-run", options->dry_run,
                "list the sweep points, rows and memory, write nothing");
   app.add_flag("--json", options->json, "print the summary as JSON instead of a table");

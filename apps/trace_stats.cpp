@@ -85,7 +85,7 @@ StatsReport make_report(const GradientSource& trace, const StatsOptions& options
   const TraceStatistics statistics = reduce_trace(trace, report.format, report.quantiser);
   report.total = summarise_table(report.format, statistics.total);
   for (std::size_t i = 0; i < statistics.tensors.size(); ++i) {
-    report.tensors.push_back(summarise_table(report.format, statistics.tensors[i]));
+    report.tensors.push_back(summarise_table(report.format, statistics.tensors[i].table));
     report.servers.push_back(summarise_tensor(trace, i));
   }
   return report;

@@ -16,6 +16,9 @@ enum class DrawId : std::uint16_t {
   code_sample = 2,            ///< element = sample; word i of symbol j: level of input 4 j + i
   mzi_loss = 3,               ///< element = MZI in flat order; first normal: its loss
   third_coupler = 4,          ///< element = MZI in flat order; first normal: its third coupler
+  combiner = 5,               ///< mesh_id = server, element = group; normals: amplitude, phase
+  server_phase = 6,           ///< mesh_id = server; first normal: phase of its laser's path
+  element_sample = 256,       ///< sequence over the elements of a gradient; mesh_id 1: the start
   stochastic_rounding = 512,  ///< sequence over the elements of a gradient; mesh_id = server
   synthetic_gradient = 768,   ///< likewise; mesh_id = 0: common part, 1 + server: its own part
 };

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "noise/combiner_errors.hpp"
 #include "solver/backend/backend.hpp"
+#include "solver/gradient/sampling.hpp"
 #include "solver/gradient/synthetic.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/onn/mapping.hpp"
@@ -109,6 +111,20 @@ struct EnumNames<MeshCalibration> {
       {{MeshCalibration::none, "none"},
        {MeshCalibration::local, "local"},
        {MeshCalibration::self, "self"}}};
+};
+
+template <>
+struct EnumNames<CombinerMode> {
+  static constexpr std::array<std::pair<CombinerMode, std::string_view>, 2> table{
+      {{CombinerMode::coherent, "coherent"}, {CombinerMode::incoherent, "incoherent"}}};
+};
+
+template <>
+struct EnumNames<Evaluation> {
+  static constexpr std::array<std::pair<Evaluation, std::string_view>, 3> table{
+      {{Evaluation::codes, "codes"},
+       {Evaluation::sampled, "sampled"},
+       {Evaluation::tuples, "tuples"}}};
 };
 
 template <>

@@ -212,12 +212,13 @@ void add_loss_and_crosstalk(Keys& keys) {
 
 void add_link(Keys& keys) {
   const Text p = "imperfections.";
-  keys.push_back(unbuilt_real(p + "combiner.amplitude_sigma", 0, 1, "",
-                              "amplitude error per chip, server and group"));
-  keys.push_back(unbuilt_real(p + "combiner.phase_sigma_rad", 0, pi, "rad",
-                              "phase error per chip, server and group"));
-  keys.push_back(unbuilt_real(p + "laser.server_phase_sigma_rad", 0, pi, "rad",
-                              "phase error per chip and server"));
+  keys.push_back(real(p + "combiner.amplitude_sigma", 0.0, 0, 1, "",
+                      "static Gaussian error of the relative amplitude per chip, server and input "
+                      "of the network; an amplitude stays >= 0"));
+  keys.push_back(real(p + "combiner.phase_sigma_rad", 0.0, 0, pi, "rad",
+                      "static Gaussian phase error per chip, server and input of the network"));
+  keys.push_back(real(p + "laser.server_phase_sigma_rad", 0.0, 0, pi, "rad",
+                      "static Gaussian phase error per chip and server"));
   keys.push_back(unbuilt_real(p + "laser.power_dbm", -100, 100, "dBm", "source power"));
   keys.push_back(unbuilt_real(p + "laser.rin_db_hz", -300, 0, "dB/Hz", "relative intensity noise"));
   keys.push_back(unbuilt_real(p + "laser.linewidth_hz", 0, unbounded, "Hz", "source linewidth"));
@@ -234,8 +235,8 @@ void add_link(Keys& keys) {
   keys.push_back(unbuilt(integer(p + "receiver.adc_bits", none, 1, 16, "converter resolution")));
   keys.push_back(choice("receiver.calibration", Text("affine"), {"none", "gain", "affine"}, {},
                         "what the receiver fits per output on the chip's own codes"));
-  keys.push_back(unbuilt(choice("combiner.mode", none, {}, {"coherent", "incoherent"},
-                                "combiner adds fields of one source, or detects and remodulates")));
+  keys.push_back(choice("combiner.mode", Text("coherent"), {"coherent", "incoherent"}, {},
+                        "combiner adds fields of one source, or detects and remodulates"));
 }
 
 void add_detuning_and_ablation(Keys& keys) {
@@ -278,20 +279,35 @@ void add_run(Keys& keys) {
       integer("montecarlo.chips", std::int64_t{100}, 1, 4294967295.0, "chips per sweep point"));
   keys.push_back(
       integer("montecarlo.seed", std::int64_t{1}, 0, largest_integer, "key of the random streams"));
-  keys.push_back(unbuilt(integer("montecarlo.min_chips", none, 1, 4294967295.0,
-                                 "chips before the stopping rule may stop")));
-  keys.push_back(unbuilt(integer("montecarlo.max_chips", none, 1, 4294967295.0,
-                                 "chips after which the stopping rule stops")));
-  keys.push_back(unbuilt(
-      choice("montecarlo.target.metric", none, {}, {}, "metric that the stopping rule watches")));
-  keys.push_back(unbuilt_real("montecarlo.target.rel_halfwidth", 0, unbounded, "",
-                              "relative half-width of its interval at which to stop"));
-  keys.push_back(unbuilt_real("montecarlo.target.abs_halfwidth", 0, unbounded, "",
-                              "absolute half-width at which to stop"));
-  keys.push_back(choice("evaluation", Text("codes"), {"codes"}, {"sampled", "tuples"},
-                        "what a chip is evaluated on: every code that occurs in the trace"));
-  keys.push_back(unbuilt(integer("max_codes", none, 1, largest_integer,
-                                 "largest number of codes evaluated without sampling")));
+  ConfigKey target = choice("montecarlo.target.metric", none, {}, {},
+                            "in place of montecarlo.chips: end each sweep point once the 95 % "
+                            "interval of this is narrow; a metric (its mean over chips), one with "
+                            "_p05, _p50 or _p95 (its quantile), or yield");
+  target.type = ConfigType::text;
+  keys.push_back(std::move(target));
+  keys.push_back(real("montecarlo.target.rel_halfwidth", none, 1e-6, 1e6, "",
+                      "half-width that is narrow, relative to the value; one of the two suffices"));
+  keys.push_back(real("montecarlo.target.abs_halfwidth", none, 1e-300, 1e300, "",
+                      "half-width that is narrow, in the unit of the metric"));
+  keys.push_back(integer("montecarlo.min_chips", none, 2, 4294967295.0,
+                         "with a target: chips of each point before it may end; unset: 30, or "
+                         "max_chips where that is less"));
+  keys.push_back(integer("montecarlo.max_chips", none, 2, 4294967295.0,
+                         "with a target: chips at which a point ends anyway; unset: 10000"));
+  keys.push_back(choice("evaluation", none, {"codes", "sampled", "tuples"}, {},
+                        "what a chip is evaluated on: every code that occurs, a sample of the "
+                        "elements, or every tuple of values that the servers send; unset: codes, "
+                        "or sampled where an imperfection differs between servers or "
+                        "sample_elements is given"));
+  keys.push_back(integer("sample_elements", none, 2, 4294967295.0,
+                         "evaluation sampled: elements, drawn from montecarlo.seed, the same for "
+                         "every chip; unset: 65536"));
+  keys.push_back(integer("max_codes", std::int64_t{1} << 22, 1, largest_integer,
+                         "largest number of different codes or tuples that are kept; more are an "
+                         "error"));
+  keys.push_back(boolean("report.uniform_codes", false,
+                         "also evaluate every code of the alphabet (max_codes random ones where it "
+                         "is larger), for uniform_element_error_rate"));
   keys.push_back(real("report.yield_limit", 1e-3, 0, 1, "",
                       "a chip counts towards the yield when its element error rate is below"));
 }

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/error.hpp"
+#include "solver/gradient/sampling.hpp"
 #include "solver/gradient/synthetic.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/io/hash.hpp"
@@ -318,9 +319,76 @@ void complete_workload(ResolvedConfig& config) {
   }
 }
 
+bool servers_differ(const ResolvedConfig& config) {
+  return config.real("imperfections.combiner.amplitude_sigma") != 0 ||
+         config.real("imperfections.combiner.phase_sigma_rad") != 0 ||
+         config.real("imperfections.laser.server_phase_sigma_rad") != 0;
+}
+
+void complete_evaluation(ResolvedConfig& config) {
+  const bool differ = servers_differ(config);
+  const bool sampled = differ || config.has("sample_elements");
+  set_unless_given(config, "evaluation", std::string(sampled ? "sampled" : "codes"));
+  const std::string& evaluation = config.text("evaluation");
+  if (differ && evaluation == "codes") {
+    throw ConfigError(
+        "evaluation is \"codes\" but an imperfection of the combiner or the lasers differs between "
+        "servers (so that the code alone does not decide); choose \"sampled\" or \"tuples\"");
+  }
+  if (differ && config.boolean("report.uniform_codes")) {
+    throw ConfigError(
+        "report.uniform_codes is given but an imperfection of the combiner or the lasers differs "
+        "between servers (so that a code alone has no decoded value); leave it out");
+  }
+  if (evaluation == "sampled") {
+    set_unless_given(config, "sample_elements",
+                     static_cast<std::int64_t>(SampleOptions{}.elements));
+  } else if (config.has("sample_elements")) {
+    throw ConfigError(fmt::format(
+        "sample_elements is given but evaluation is \"{}\"; leave it out or choose \"sampled\"",
+        evaluation));
+  }
+}
+
+void refuse_without_target(const ResolvedConfig& config) {
+  for (const char* key : {"montecarlo.target.abs_halfwidth", "montecarlo.target.rel_halfwidth",
+                          "montecarlo.min_chips", "montecarlo.max_chips"}) {
+    if (!config.has(key)) continue;
+    throw ConfigError(fmt::format(
+        "{} is given but montecarlo.target.metric is not; give the metric or leave it out", key));
+  }
+}
+
+void complete_stopping(ResolvedConfig& config, const std::set<std::string>& given) {
+  if (!config.has("montecarlo.target.metric")) return refuse_without_target(config);
+  if (given.count("montecarlo.chips") != 0) {
+    throw ConfigError(
+        "montecarlo.chips (or --chips) is given together with montecarlo.target.metric; leave it "
+        "out and give montecarlo.max_chips");
+  }
+  if (!config.has("montecarlo.target.abs_halfwidth") &&
+      !config.has("montecarlo.target.rel_halfwidth")) {
+    throw ConfigError(
+        "montecarlo.target.metric is given without a half-width to reach; give "
+        "montecarlo.target.abs_halfwidth or rel_halfwidth");
+  }
+  constexpr std::int64_t usual_min = 30;
+  constexpr std::int64_t usual_max = 10000;
+  set_unless_given(config, "montecarlo.max_chips", usual_max);
+  const std::int64_t most = config.integer("montecarlo.max_chips");
+  set_unless_given(config, "montecarlo.min_chips", std::min(usual_min, most));
+  if (config.integer("montecarlo.min_chips") > most) {
+    throw ConfigError(fmt::format("montecarlo.min_chips = {} is above montecarlo.max_chips = {}",
+                                  config.integer("montecarlo.min_chips"), most));
+  }
+  config.set("montecarlo.chips", most);
+}
+
 /// Fills in the defaults that depend on other keys.
 void complete_defaults(ResolvedConfig& config, const std::set<std::string>& given) {
+  complete_stopping(config, given);
   complete_workload(config);
+  complete_evaluation(config);
   if (config.has("network.file")) return leave_to_network_file(config, given);
   const auto bits = static_cast<int>(config.integer("workload.bits"));
   set_unless_given(config, "network.digits_per_input",
@@ -470,7 +538,7 @@ std::string canonical_json(const SweepConfig& sweep, const ResolvedConfig& point
   std::map<std::string, std::string> members = {
       {"physics_version", fmt::format("{}", physics_version)}};
   for (const auto& [path, value] : point.values()) {
-    if (path == "montecarlo.seed" || path == "montecarlo.chips") continue;
+    if (path.starts_with("montecarlo.")) continue;
     const ConfigKey* key = find_config_key(path);
     const bool is_file = key != nullptr && key->type == ConfigType::file;
     members[path] = is_file

@@ -97,7 +97,7 @@ class FileHashes {
 };
 
 /// What determines the rows of a point: JSON with sorted keys and shortest round-trip numbers,
-/// without seed and chip count; files enter by the SHA-256 of their content.
+/// without seed, chip count and stopping rule; files enter by the SHA-256 of their content.
 std::string canonical_json(const SweepConfig& sweep, const ResolvedConfig& point,
                            FileHashes& hashes);
 

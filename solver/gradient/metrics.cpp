@@ -17,6 +17,17 @@ double ratio(double numerator, double denominator) {
 
 double as_double(std::uint64_t count) { return static_cast<double>(count); }
 
+/// e = (decoded - o) - (v - o), in steps of the quantiser. Args: scaled, N v.
+double error_steps(const CodeFormat& format, std::int64_t scaled, std::int64_t decoded) {
+  return static_cast<double>(format.servers * decoded - scaled) /
+         static_cast<double>(format.servers);
+}
+
+/// sum (e s - r)^2 for one error e.
+double squared_error_sum(double error, const CodeStatistics& statistics) {
+  return error * error * statistics.sum_s2 - 2 * error * statistics.sum_sr + statistics.sum_r2;
+}
+
 /// Sums over the codes of a table, one code at a time.
 class MetricSums {
  public:
@@ -82,12 +93,11 @@ class MetricSums {
     const auto steps = static_cast<double>(decoded - format_.code_offset);
     const double average_steps =
         static_cast<double>(scaled - format_.servers * format_.code_offset) / servers;
-    const double error = static_cast<double>(format_.servers * decoded - scaled) / servers;
+    const double error = error_steps(format_, scaled, decoded);
     g2_ += statistics.sum_g2;
     decoded2_ += steps * steps * statistics.sum_s2;
     product_ += steps * (average_steps * statistics.sum_s2 + statistics.sum_sr);
-    error2_ +=
-        error * error * statistics.sum_s2 - 2 * error * statistics.sum_sr + statistics.sum_r2;
+    error2_ += squared_error_sum(error, statistics);
     const std::uint64_t scaled_elements = statistics.count - statistics.count_zero_scale;
     if (scaled_elements == 0) return;
     scaled_elements_ += scaled_elements;
@@ -124,6 +134,11 @@ class MetricSums {
 };
 
 }  // namespace
+
+double squared_error(const CodeFormat& format, CodeKey code, const CodeStatistics& statistics,
+                     std::int64_t decoded) {
+  return squared_error_sum(error_steps(format, scaled_average(format, code), decoded), statistics);
+}
 
 GradientMetrics gradient_metrics(const CodeFormat& format, const CodeTable& table,
                                  const std::vector<std::int64_t>& decoded) {

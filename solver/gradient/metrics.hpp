@@ -30,7 +30,11 @@ struct GradientMetrics {
   double error_share_other = 0;  ///< share of elements with any other non-zero integer error
 };
 
-/// Metrics when code `table.codes[i]` decodes to integer `decoded[i]`.
+/// sum (g_hat - g)^2 over the elements of an entry of that code.
+double squared_error(const CodeFormat& format, CodeKey code, const CodeStatistics& statistics,
+                     std::int64_t decoded);
+
+/// Metrics when entry i of the table decodes to integer `decoded[i]`.
 GradientMetrics gradient_metrics(const CodeFormat& format, const CodeTable& table,
                                  const std::vector<std::int64_t>& decoded);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "solver/gradient/quantised_stream.hpp"
 #include "solver/gradient/quantiser.hpp"
 #include "solver/gradient/source.hpp"
 #include "solver/optinc/code.hpp"
@@ -43,19 +45,45 @@ struct CodeTable {
   std::vector<CodeStatistics> statistics;
 };
 
-/// Total and per-tensor tables of a trace.
-struct TraceStatistics {
-  CodeFormat format;
-  std::uint64_t elements{};
-  CodeTable total;
-  std::vector<std::string> tensor_names;
-  std::vector<CodeTable> tensors;
+/// One tensor of a trace. `place[i]` is where entry i of `table` is in the whole trace's.
+struct TensorStatistics {
+  std::string name;
+  CodeTable table;
+  std::vector<std::size_t> place;
 };
 
-/// Reduces a gradient, element by element in trace order (quantise_stream). The result depends on
-/// the gradient, the format and the options alone.
-/// Throws ConfigError when the source's servers differ from the format's, DataError from reading.
+/// A trace reduced to entries that a chip treats alike.
+struct TraceStatistics {
+  CodeFormat format;
+  std::uint64_t elements{};  ///< of the trace, per server
+  CodeTable total;           ///< codes repeat where entries are finer than codes
+  /// What each server transmits, `values[i * servers + server]` for entry i; empty where entries
+  /// are codes.
+  std::vector<std::uint32_t> values;
+  std::vector<TensorStatistics> tensors;  ///< in trace order, where asked for
+};
+
+/// What a reduction keeps.
+struct ReductionLimits {
+  bool per_tensor = true;                                             ///< else the total alone
+  std::uint64_t entries = std::numeric_limits<std::uint64_t>::max();  ///< of the total
+};
+
+/// Statistics of the single element `index` of a piece.
+CodeStatistics element_statistics(const CodeFormat& format, const QuantisedPiece& piece,
+                                  std::size_t index);
+
+/// Reduces a gradient to the codes that occur, sorted, element by element in trace order
+/// (quantise_stream). The result depends on the gradient, the format and the options alone.
+/// Throws ConfigError when the source's servers differ from the format's or more codes occur than
+/// `limits` allow, DataError from reading.
 TraceStatistics reduce_trace(const GradientSource& source, const CodeFormat& format,
-                             const QuantiserOptions& options);
+                             const QuantiserOptions& options, const ReductionLimits& limits = {});
+
+/// Likewise to the tuples of values that the N servers transmit, sorted by code, then value: what
+/// a combiner that treats servers differently can tell apart.
+TraceStatistics reduce_to_tuples(const GradientSource& source, const CodeFormat& format,
+                                 const QuantiserOptions& options,
+                                 const ReductionLimits& limits = {});
 
 }  // namespace optinc

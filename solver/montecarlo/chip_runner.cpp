@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
-#include "solver/gradient/average.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
+#include "solver/onn/accuracy.hpp"
 #include "solver/onn/network_file.hpp"
 
 namespace optinc {
@@ -64,6 +64,43 @@ std::string network_key(const PointTask& task) {
                      enum_name(task.analytic.step), format_key(task.format));
 }
 
+std::string optics_key(const PointTask& task) {
+  const MappingOptions& mapping = task.mapping;
+  return fmt::format("{} {} {} {} {} {}", enum_name(mapping.mapping), mapping.segment,
+                     enum_name(mapping.mesh), enum_name(mapping.mzi), enum_name(mapping.gain),
+                     network_key(task));
+}
+
+std::string workload_key(const PointTask& task) {
+  const EvaluationOptions& evaluation = task.evaluation;
+  return fmt::format("{} {} {} {} {} {} {}", format_key(task.format), quantiser_key(task.quantiser),
+                     enum_name(evaluation.kind), evaluation.sample_elements, evaluation.seed,
+                     evaluation.max_codes, task.source.name());
+}
+
+std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
+                                          const std::vector<std::int64_t>& decoded) {
+  std::vector<TensorMetrics> metrics;
+  for (const TensorStatistics& tensor : entries.tensors) {
+    std::vector<std::int64_t> own;
+    own.reserve(tensor.place.size());
+    for (const std::size_t place : tensor.place) own.push_back(decoded[place]);
+    std::uint64_t elements = 0;
+    for (const CodeStatistics& code : tensor.table.statistics) elements += code.count;
+    metrics.push_back({.name = tensor.name,
+                       .elements = elements,
+                       .gradient = gradient_metrics(entries.format, tensor.table, own)});
+  }
+  return metrics;
+}
+
+CombinerImperfections combiner_of(const ResolvedConfig& config) {
+  return {.mode = choice<CombinerMode>(config, "combiner.mode"),
+          .amplitude_sigma = config.real("imperfections.combiner.amplitude_sigma"),
+          .phase_sigma_rad = config.real("imperfections.combiner.phase_sigma_rad"),
+          .server_phase_sigma_rad = config.real("imperfections.laser.server_phase_sigma_rad")};
+}
+
 }  // namespace
 
 ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend, MetricDetail detail)
@@ -71,6 +108,7 @@ ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend, MetricD
       backend_(backend),
       detail_(detail),
       servers_(small_entries),
+      tensors_(large_entries),
       networks_(small_entries),
       workloads_(large_entries),
       ideal_optics_(small_entries),
@@ -92,7 +130,10 @@ PointTask ChipRunner::task(std::size_t point) {
   task.chips = {.imperfections = imperfections_of(config, sweep_),
                 .ablation = ablation_of(config),
                 .calibration = choice<MeshCalibration>(config, "network.calibration")};
+  task.combiner = combiner_of(config);
   task.calibration = choice<Calibration>(config, "receiver.calibration");
+  task.evaluation = evaluation_of(config);
+  validate(task.combiner);
   validate(task.mapping);
   validate(task.chips.imperfections, task.mapping.mzi);
   validate(task.chips.ablation, network(task)->layers.size(), task.mapping.mapping);
@@ -138,60 +179,47 @@ std::shared_ptr<const Network> ChipRunner::network(const PointTask& task) {
 }
 
 std::shared_ptr<const ChipRunner::Workload> ChipRunner::workload(const PointTask& task) {
-  const std::string key = fmt::format("{} {} {}", format_key(task.format),
-                                      quantiser_key(task.quantiser), task.source.name());
-  return workloads_.get(key, [&] {
+  return workloads_.get(workload_key(task), [&] {
     const std::lock_guard lock(hdf5_mutex_);
-    TraceStatistics statistics =
-        reduce_trace(*open_source(task.source), task.format, task.quantiser);
-    Workload workload{.table = std::move(statistics.total), .inputs = {}, .targets = {}};
-    workload.inputs = network_inputs(task.format, workload.table.codes);
-    workload.targets = target_values(task.format, workload.table.codes);
-    if (detail_ == MetricDetail::per_tensor) {
-      workload.tensors = tensor_codes(std::move(statistics), workload.table.codes);
-    }
-    return workload;
+    return reduce(task);
   });
 }
 
-std::vector<ChipRunner::TensorCodes> ChipRunner::tensor_codes(TraceStatistics statistics,
-                                                              const std::vector<CodeKey>& codes) {
-  std::vector<TensorCodes> tensors;
-  for (std::size_t i = 0; i < statistics.tensors.size(); ++i) {
-    TensorCodes tensor{
-        .name = statistics.tensor_names[i], .table = std::move(statistics.tensors[i]), .place = {}};
-    for (const CodeKey code : tensor.table.codes) {
-      const auto found = std::lower_bound(codes.begin(), codes.end(), code);
-      tensor.place.push_back(static_cast<std::size_t>(found - codes.begin()));
+ChipRunner::Workload ChipRunner::reduce(const PointTask& task) const {
+  const EvaluationOptions& evaluation = task.evaluation;
+  const bool per_tensor = detail_ == MetricDetail::per_tensor;
+  const std::unique_ptr<GradientSource> source = open_source(task.source);
+  const auto reduced = [&](auto reduction, bool tensors) {
+    return reduction(*source, task.format, task.quantiser,
+                     {.per_tensor = tensors, .entries = evaluation.max_codes});
+  };
+  Workload workload;
+  if (evaluation.kind == Evaluation::tuples) {
+    workload.entries = reduced(reduce_to_tuples, per_tensor);
+    workload.codes = workload.entries.total.codes;
+    workload.codes.erase(std::unique(workload.codes.begin(), workload.codes.end()),
+                         workload.codes.end());
+  } else {
+    const bool sampled = evaluation.kind == Evaluation::sampled;
+    workload.entries = reduced(reduce_trace, per_tensor && !sampled);
+    workload.codes = workload.entries.total.codes;
+    if (sampled) {
+      workload.entries = sample_trace(*source, task.format, task.quantiser, workload.entries.total,
+                                      {.elements = evaluation.sample_elements,
+                                       .seed = evaluation.seed,
+                                       .per_tensor = per_tensor});
     }
-    tensors.push_back(std::move(tensor));
   }
-  return tensors;
-}
-
-std::vector<TensorMetrics> ChipRunner::tensor_metrics(const CodeFormat& format,
-                                                      const Workload& workload,
-                                                      const std::vector<std::int64_t>& decoded) {
-  std::vector<TensorMetrics> metrics;
-  for (const TensorCodes& tensor : workload.tensors) {
-    std::vector<std::int64_t> own;
-    for (const std::size_t place : tensor.place) own.push_back(decoded[place]);
-    std::uint64_t elements = 0;
-    for (const CodeStatistics& code : tensor.table.statistics) elements += code.count;
-    metrics.push_back({.name = tensor.name,
-                       .elements = elements,
-                       .gradient = gradient_metrics(format, tensor.table, own)});
+  if (evaluation.kind == Evaluation::codes) {
+    workload.inputs = network_inputs(task.format, workload.codes);
   }
-  return metrics;
+  workload.targets = target_values(task.format, workload.codes);
+  return workload;
 }
 
 std::shared_ptr<const ChipRunner::IdealOptics> ChipRunner::ideal_optics(const PointTask& task) {
-  const MappingOptions& mapping = task.mapping;
-  const std::string key = fmt::format(
-      "{} {} {} {} {} {}", enum_name(mapping.mapping), mapping.segment, enum_name(mapping.mesh),
-      enum_name(mapping.mzi), enum_name(mapping.gain), network_key(task));
-  return ideal_optics_.get(key, [&] {
-    IdealOptics optics{.network = map_network(*network(task), mapping), .meshes = {}};
+  return ideal_optics_.get(optics_key(task), [&] {
+    IdealOptics optics{.network = map_network(*network(task), task.mapping), .meshes = {}};
     optics.meshes = compose_ideal(optics.network, backend_);
     return optics;
   });
@@ -205,38 +233,104 @@ std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& ta
   });
 }
 
-std::size_t ChipRunner::codes(const PointTask& task) { return workload(task)->targets.size(); }
+EvaluationSize ChipRunner::evaluation_size(const PointTask& task) {
+  const std::shared_ptr<const Workload> work = workload(task);
+  const bool by_server = task.evaluation.kind != Evaluation::codes;
+  return {.codes = work->codes.size(),
+          .entries = work->entries.total.codes.size(),
+          .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0};
+}
+
+std::shared_ptr<const std::vector<TraceTensor>> ChipRunner::tensors(const PointTask& task) {
+  return tensors_.get(task.source.name(), [&] {
+    const std::lock_guard lock(hdf5_mutex_);
+    return open_source(task.source)->tensors();
+  });
+}
+
+std::string ChipRunner::ideal_key(const PointTask& task) const {
+  return fmt::format("{} {} {}", workload_key(task), optics_key(task), enum_name(task.calibration));
+}
+
+std::size_t ChipRunner::unlike_codes(const PointTask& task, const Backend& exact) {
+  const std::shared_ptr<const Workload> work = workload(task);
+  const Eigen::MatrixXd inputs = network_inputs(task.format, work->codes);
+  const auto ideal_integers = [&](const Backend& backend) {
+    const MappedNetwork mapped = map_network(*network(task), task.mapping);
+    const std::vector<Eigen::MatrixXcd> meshes = compose_ideal(mapped, backend);
+    const ChipOptics chip = NetworkOptics(mapped, meshes, backend, {}).chip(0, 0);
+    return decoded_values(chip, backend, task.calibration, inputs, work->targets);
+  };
+  const std::vector<std::int64_t> here = ideal_integers(backend_);
+  const std::vector<std::int64_t> there = ideal_integers(exact);
+  std::size_t unlike = 0;
+  for (std::size_t i = 0; i < here.size(); ++i) unlike += here[i] != there[i] ? 1 : 0;
+  return unlike;
+}
 
 std::shared_ptr<const MappedNetwork> ChipRunner::mapped_network(const PointTask& task) {
   const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
   return {ideal, &ideal->network};
 }
 
-ChipRunner::Average ChipRunner::average(const PointTask& task, std::uint64_t seed,
-                                        std::uint32_t chip) {
-  Average average{.workload = workload(task), .decoded = {}, .result = {}};
-  const Workload& work = *average.workload;
-  const ChipOptics chip_optics = optics(task)->network.chip(seed, chip);
-  average.decoded =
-      decoded_values(chip_optics, backend_, task.calibration, work.inputs, work.targets);
-  average.result = {.gradient = gradient_metrics(task.format, work.table, average.decoded),
-                    .meshes = chip_optics.quality,
-                    .tensors = tensor_metrics(task.format, work, average.decoded)};
-  return average;
+std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& task,
+                                                            std::uint64_t seed,
+                                                            std::uint32_t chip) {
+  auto used = std::make_unique<ChipInUse>(
+      ChipInUse{.workload = workload(task), .optics = optics(task)->network.chip(seed, chip)});
+  const Workload& work = *used->workload;
+  if (task.evaluation.kind == Evaluation::codes) {
+    const Eigen::MatrixXd outputs = backend_.evaluate_codes(used->optics.layers, work.inputs);
+    used->calibration = fit_calibration(task.calibration, outputs, work.targets);
+    used->decoded = decode(outputs, used->calibration);
+    return used;
+  }
+  used->servers.emplace(task.format, used->optics,
+                        combiner_weights(task.combiner, task.format, seed, chip), backend_,
+                        task.calibration, work.codes);
+  used->decoded = used->servers->decode(work.entries.values);
+  return used;
+}
+
+ChipResult ChipRunner::result(const PointTask& task, std::uint64_t seed,
+                              const ChipInUse& chip) const {
+  const TraceStatistics& entries = chip.workload->entries;
+  ChipResult result{.gradient = gradient_metrics(task.format, entries.total, chip.decoded),
+                    .sampling = {},
+                    .meshes = chip.optics.quality,
+                    .tensors = tensor_metrics(entries, chip.decoded)};
+  result.sampling = task.evaluation.kind == Evaluation::sampled
+                        ? sampling_intervals(entries, chip.decoded)
+                        : exact_intervals(result.gradient);
+  if (task.evaluation.uniform_codes) {
+    result.uniform_element_error_rate =
+        1 - measure_accuracy(chip.optics.layers, task.format, backend_,
+                             {.max_codes = task.evaluation.max_codes, .seed = seed},
+                             chip.servers ? chip.servers->calibration() : chip.calibration)
+                .accuracy();
+  }
+  return result;
 }
 
 ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
-  return average(task, seed, chip).result;
+  return result(task, seed, *use_chip(task, seed, chip));
 }
 
 ChipResult ChipRunner::write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
                              const std::filesystem::path& path, const TraceAttributes& attributes) {
-  const Average chip_average = average(task, seed, chip);
+  const std::unique_ptr<ChipInUse> used = use_chip(task, seed, chip);
+  PieceDecoder decoder;
+  if (used->servers) {
+    decoder = [&](const QuantisedPiece& piece) {
+      const auto servers = static_cast<std::size_t>(task.format.servers);
+      return used->servers->decode({piece.values, piece.count * servers});
+    };
+  } else {
+    decoder = code_decoder(task.format, used->workload->codes, used->decoded);
+  }
   const std::lock_guard lock(hdf5_mutex_);
-  write_average(path, *open_source(task.source), task.format, task.quantiser,
-                {.codes = chip_average.workload->table.codes, .decoded = chip_average.decoded},
-                attributes);
-  return chip_average.result;
+  write_average(path, *open_source(task.source), task.format, task.quantiser, decoder, attributes);
+  return result(task, seed, *used);
 }
 
 }  // namespace optinc

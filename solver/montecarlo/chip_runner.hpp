@@ -4,19 +4,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <Eigen/Core>
 
+#include "noise/combiner_errors.hpp"
 #include "solver/config/sweep_config.hpp"
+#include "solver/gradient/average.hpp"
 #include "solver/gradient/statistics.hpp"
 #include "solver/gradient/trace.hpp"
 #include "solver/montecarlo/chip_result.hpp"
+#include "solver/montecarlo/memory_estimate.hpp"
 #include "solver/montecarlo/shared_cache.hpp"
 #include "solver/montecarlo/workload_config.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/optinc/chip.hpp"
+#include "solver/optinc/server_chip.hpp"
 
 namespace optinc {
 
@@ -30,7 +37,9 @@ struct PointTask {
   AnalyticOptions analytic;
   MappingOptions mapping;
   ChipOptions chips;
+  CombinerImperfections combiner;
   Calibration calibration{};
+  EvaluationOptions evaluation;
 };
 
 /// What a ChipRunner measures: the whole gradient, or each of its tensors too.
@@ -48,8 +57,18 @@ class ChipRunner {
   /// ConfigError for settings that do not go together and DataError for files.
   PointTask task(std::size_t point);
 
-  /// Number of different codes that the trace of a task holds.
-  std::size_t codes(const PointTask& task);
+  /// The tensors of its gradient.
+  std::shared_ptr<const std::vector<TraceTensor>> tensors(const PointTask& task);
+
+  /// What the chips of a task are evaluated on.
+  EvaluationSize evaluation_size(const PointTask& task);
+
+  /// Names what the ideal chip of a task depends on.
+  std::string ideal_key(const PointTask& task) const;
+
+  /// How many of the codes that the gradient of a task holds the ideal chip decodes differently
+  /// when `exact` computes it.
+  std::size_t unlike_codes(const PointTask& task, const Backend& exact);
 
   /// Its network as meshes.
   std::shared_ptr<const MappedNetwork> mapped_network(const PointTask& task);
@@ -62,26 +81,12 @@ class ChipRunner {
                    const std::filesystem::path& path, const TraceAttributes& attributes);
 
  private:
-  /// One tensor reduced to codes. `place[i]` is where `table.codes[i]` is in the whole trace's.
-  struct TensorCodes {
-    std::string name;
-    CodeTable table;
-    std::vector<std::size_t> place;
-  };
-
-  /// A trace reduced to codes, with what the network sees and should say for each.
+  /// A gradient reduced to what a chip is evaluated on, with the codes it is calibrated on.
   struct Workload {
-    CodeTable table;
-    Eigen::MatrixXd inputs;
-    std::vector<std::int64_t> targets;
-    std::vector<TensorCodes> tensors = {};  ///< with MetricDetail::per_tensor
-  };
-
-  /// What one chip makes of a workload.
-  struct Average {
-    std::shared_ptr<const Workload> workload;
-    std::vector<std::int64_t> decoded;  ///< by code
-    ChipResult result;
+    TraceStatistics entries;
+    std::vector<CodeKey> codes;         ///< that occur
+    Eigen::MatrixXd inputs;             ///< of the network for them, where they are the entries
+    std::vector<std::int64_t> targets;  ///< Q(v) of them
   };
 
   struct IdealOptics {
@@ -95,13 +100,20 @@ class ChipRunner {
     NetworkOptics network;
   };
 
-  static std::vector<TensorCodes> tensor_codes(TraceStatistics statistics,
-                                               const std::vector<CodeKey>& codes);
-  static std::vector<TensorMetrics> tensor_metrics(const CodeFormat& format,
-                                                   const Workload& workload,
-                                                   const std::vector<std::int64_t>& decoded);
-  Average average(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
+  /// One chip at work. Refers to the optics, which must outlive it.
+  struct ChipInUse {
+    std::shared_ptr<const Workload> workload;
+    ChipOptics optics;
+    std::optional<ServerChip> servers = {};           ///< where entries are finer than codes
+    std::vector<OutputCalibration> calibration = {};  ///< where they are codes
+    std::vector<std::int64_t> decoded = {};           ///< by entry
+  };
+
+  std::unique_ptr<ChipInUse> use_chip(const PointTask& task, std::uint64_t seed,
+                                      std::uint32_t chip);
+  ChipResult result(const PointTask& task, std::uint64_t seed, const ChipInUse& chip) const;
   std::shared_ptr<const Workload> workload(const PointTask& task);
+  Workload reduce(const PointTask& task) const;
   std::shared_ptr<const IdealOptics> ideal_optics(const PointTask& task);
   std::shared_ptr<const Optics> optics(const PointTask& task);
   std::shared_ptr<const Network> network(const PointTask& task);
@@ -113,6 +125,7 @@ class ChipRunner {
   MetricDetail detail_;
   std::mutex hdf5_mutex_;  ///< the HDF5 library is not used from two threads at once
   SharedCache<int> servers_;
+  SharedCache<std::vector<TraceTensor>> tensors_;
   SharedCache<Network> networks_;
   SharedCache<Workload> workloads_;
   SharedCache<IdealOptics> ideal_optics_;

@@ -19,6 +19,9 @@ const std::vector<CsvColumn>& identity_columns();
 /// Metric columns, after the axes, in file order.
 const std::vector<CsvColumn>& metric_columns();
 
+/// Columns of the per-tensor file after the axes, in file order.
+const std::vector<CsvColumn>& tensor_columns();
+
 /// Columns that the summary file has per metric (suffixes mean, std, ...) and per point.
 const std::vector<CsvColumn>& summary_columns();
 

@@ -73,6 +73,7 @@ class Combination {
     if (files_.size() == 1) {
       manifest_ = files_.front().manifest();
       manifest_.points.assign(manifest_.points.size(), {});
+      manifest_.settings.erase(layers_key);  // per-tensor files are not combined
     } else {
       adopt(files_.back());
     }
@@ -84,6 +85,7 @@ class Combination {
     std::vector<std::string> differing = differing_settings(manifest_, other);
     const bool other_shard = std::erase(differing, shard_key) != 0;
     std::erase(differing, chips_key);
+    std::erase(differing, layers_key);
     if (!differing.empty()) {
       throw DataError(fmt::format(
           "{} is not of the same sweep as {} (different: {}); combine the parts of one sweep",
@@ -207,12 +209,14 @@ class Combination {
 
   CombineReport report() const {
     const auto all_chips = static_cast<std::uint64_t>(number_setting(manifest_, chips_key));
+    // How many rows an adaptive sweep has, only its run knows.
+    const bool ends_by_itself = manifest_.settings.count("montecarlo.target.metric") != 0;
     const std::uint64_t wanted = manifest_.points.size() * shard_of(manifest_).chips(all_chips);
     return {.files = files_.size(),
             .points = manifest_.points.size(),
             .rows = written_,
             .repeated = repeated_,
-            .missing = wanted - written_};
+            .missing = ends_by_itself ? 0 : wanted - written_};
   }
 
   const CombineOptions& options_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/journal.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -120,6 +121,19 @@ bool take_csv_record(std::string_view& content, std::string_view& record) {
     return true;
   }
   return false;
+}
+
+std::uint64_t read_csv_record(std::istream& file, std::string& record, std::uint64_t& lines) {
+  record.clear();
+  std::string line;
+  while (std::getline(file, line)) {
+    record += line;
+    if (file.eof()) return 0;
+    ++lines;
+    if (std::count(record.begin(), record.end(), '"') % 2 == 0) return record.size() + 1;
+    record += '\n';
+  }
+  return 0;
 }
 
 }  // namespace optinc

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <istream>
 #include <string>
 #include <string_view>
 
@@ -37,5 +38,10 @@ class Journal {
 /// Takes the next CSV record off `content`, without its line break; breaks inside quotes do not
 /// count. Returns false, leaving `content`, when no complete record is left (end or torn line).
 bool take_csv_record(std::string_view& content, std::string_view& record);
+
+/// Reads the next CSV record of a file, without its line break, into `record` and adds its lines to
+/// `lines`. Returns its bytes with the line break, 0 when no complete record is left; `record` then
+/// holds what there is.
+std::uint64_t read_csv_record(std::istream& file, std::string& record, std::uint64_t& lines);
 
 }  // namespace optinc

@@ -148,6 +148,7 @@ Manifest make_manifest(const SweepConfig& sweep, const RunIdentity& identity, Fi
   if (!identity.shard.whole()) {
     manifest.settings["shard"] = value_json(shard_text(identity.shard));
   }
+  if (identity.per_tensor) manifest.settings[layers_key] = "true";
   // Both sides of a comparison then went through the same JSON text.
   for (auto& [name, text] : manifest.settings) text = Json::parse(text).dump();
   manifest.points.resize(sweep.points());

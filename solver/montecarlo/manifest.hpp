@@ -13,12 +13,16 @@
 
 namespace optinc {
 
+/// Setting of runs that write the per-tensor file.
+inline constexpr const char* layers_key = "layers";
+
 /// What fixes the bytes of a result file besides the code itself.
 struct RunIdentity {
   std::string backend;
   std::string precision;
   std::string version;
   Shard shard = {};
+  bool per_tensor = false;  ///< whether the per-tensor file is written
 };
 
 /// Time spent on a sweep point so far; what a killed run spent since it last saved is not in it.
@@ -32,8 +36,8 @@ struct PointTime {
 struct Manifest {
   std::string format = "optinc-sweep-manifest/1";
   /// Everything that has to agree for a run to continue the file, name to JSON text: keys by their
-  /// path, "axis PATH", "content of FILE" (SHA-256), backend, precision, version, and shard unless
-  /// that is the whole sweep.
+  /// path, "axis PATH", "content of FILE" (SHA-256), backend, precision, version, shard unless that
+  /// is the whole sweep, and layers where the per-tensor file is written.
   std::map<std::string, std::string> settings;
   std::map<std::string, std::string> files;  ///< key to the name it gives, keys of all points
   std::vector<std::string> task_ids;         ///< in sweep order

@@ -40,21 +40,26 @@ std::uint64_t chip_optics_bytes(const MappedNetwork& network) {
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const MappedNetwork& network, std::size_t codes) {
+MemoryEstimate estimate_memory(const MappedNetwork& network, const EvaluationSize& size) {
   MemoryEstimate estimate;
   const Eigen::Index network_inputs = network.layers.front().inputs;
   const Eigen::Index digits = network.layers.back().outputs;
-  estimate.code_table = codes * (sizeof(CodeKey) + sizeof(CodeStatistics) + sizeof(std::int64_t) +
-                                 sizeof(double) * static_cast<std::uint64_t>(network_inputs));
+  const std::uint64_t input_bytes = sizeof(double) * static_cast<std::uint64_t>(network_inputs);
+  estimate.code_table =
+      size.entries * (sizeof(CodeKey) + sizeof(CodeStatistics)) + size.codes * sizeof(std::int64_t);
+  estimate.code_table += size.servers == 0 ? size.codes * input_bytes
+                                           : size.entries * size.servers * sizeof(std::uint32_t) +
+                                                 size.codes * sizeof(CodeKey);
   network.for_each_mesh([&](const MappedMesh& mesh, std::size_t, int, bool) {
     const auto modes = static_cast<Eigen::Index>(mesh.program.topology.modes);
     // The program is kept as it was decomposed, as given to a chip, and as its drivers set it.
     estimate.shared_meshes +=
         3 * program_bytes(mesh.program) + sizeof(std::complex<double>) * elements(modes, modes);
   });
-  estimate.per_thread =
-      chip_optics_bytes(network) +
-      codes * (sizeof(double) * static_cast<std::uint64_t>(digits) + sizeof(std::int64_t));
+  estimate.per_thread = chip_optics_bytes(network) +
+                        size.codes * sizeof(double) * static_cast<std::uint64_t>(digits) +
+                        size.entries * sizeof(std::int64_t);
+  if (size.servers != 0) estimate.per_thread += 2 * size.codes * input_bytes;
   return estimate;
 }
 

@@ -8,10 +8,17 @@
 
 namespace optinc {
 
+/// What the chips of a sweep point are evaluated on.
+struct EvaluationSize {
+  std::size_t codes{};    ///< different codes that the gradient holds
+  std::size_t entries{};  ///< those codes, sampled elements or tuples
+  std::size_t servers{};  ///< whose values each entry keeps; 0 where entries are codes
+};
+
 /// Bytes that a sweep point needs, from the sizes of its arrays. Libraries, file buffers, kernel
 /// tiles and the passing peak of reducing the trace are not in it.
 struct MemoryEstimate {
-  std::uint64_t code_table = 0;     ///< statistics, network inputs and targets of every code
+  std::uint64_t code_table = 0;     ///< statistics, inputs and targets of every code or entry
   std::uint64_t shared_meshes = 0;  ///< programs and ideal matrices, shared by all chips
   std::uint64_t per_thread = 0;     ///< one chip in work: its meshes, layers and decoded codes
 
@@ -20,7 +27,6 @@ struct MemoryEstimate {
   }
 };
 
-/// Args: codes, how many different ones the trace holds.
-MemoryEstimate estimate_memory(const MappedNetwork& network, std::size_t codes);
+MemoryEstimate estimate_memory(const MappedNetwork& network, const EvaluationSize& size);
 
 }  // namespace optinc

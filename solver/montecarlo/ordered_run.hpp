@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -21,16 +22,18 @@ template <class Result>
 class OrderedRun {
  public:
   using Work = std::function<Result(std::uint64_t index)>;
-  using Emit = std::function<void(std::uint64_t index, Result result)>;
+  using Emit = std::function<std::uint64_t(std::uint64_t index, Result result)>;
 
-  /// Args: work, called on the workers; emit, called on the thread that calls `run`.
+  /// Args: work, called on the workers; emit, called on the thread that calls `run`, returns the
+  /// index of the next item wanted: index + 1, or more to leave items out.
   OrderedRun(unsigned workers, Work work, Emit emit)
       : workers_(workers), work_(std::move(work)), emit_(std::move(emit)) {}
 
   /// Runs items [first, end); workers are at most 4 x workers items ahead of what was emitted.
   /// `stop_requested` is asked at least ten times a second; once it says so no new item is started
-  /// and those that were are still emitted. The exception of an item is rethrown when its turn
-  /// comes. Returns the index after the last item emitted.
+  /// and those that were are still emitted. What happens to items left out has no effect. The
+  /// exception of an item is rethrown when its turn comes. Returns the index of the next item
+  /// wanted.
   std::uint64_t run(std::uint64_t first, std::uint64_t end,
                     const std::function<bool()>& stop_requested) {
     next_ = first;
@@ -73,7 +76,7 @@ class OrderedRun {
       lock.unlock();
       Outcome outcome = compute(index);
       lock.lock();
-      outcomes_.emplace(index, std::move(outcome));
+      if (index >= emitted_) outcomes_.emplace(index, std::move(outcome));
       is_done_.notify_one();
     }
   }
@@ -93,18 +96,26 @@ class OrderedRun {
       is_done_.wait_for(lock, poll_interval, [this] { return outcomes_.count(emitted_) != 0; });
       auto node = outcomes_.extract(emitted_);
       lock.unlock();
-      if (!node.empty()) emit(node.key(), std::move(node.mapped()));
+      const std::uint64_t wanted =
+          node.empty() ? emitted_ : emit(node.key(), std::move(node.mapped()));
       const bool stop_now = stop_requested();
       lock.lock();
-      if (!node.empty()) ++emitted_;
+      skip_to(wanted);
       stopping_ = stopping_ || stop_now;
       may_start_.notify_all();
     }
   }
 
-  void emit(std::uint64_t index, Outcome outcome) const {
+  std::uint64_t emit(std::uint64_t index, Outcome outcome) const {
     if (auto* error = std::get_if<std::exception_ptr>(&outcome)) std::rethrow_exception(*error);
-    emit_(index, std::move(std::get<Result>(outcome)));
+    return emit_(index, std::move(std::get<Result>(outcome)));
+  }
+
+  /// Forgets the items before `wanted`, done or not.
+  void skip_to(std::uint64_t wanted) {
+    emitted_ = wanted;
+    next_ = std::max(next_, wanted);
+    outcomes_.erase(outcomes_.begin(), outcomes_.lower_bound(wanted));
   }
 
   unsigned workers_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/row_file.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <system_error>
@@ -11,6 +10,7 @@
 
 #include "solver/error.hpp"
 #include "solver/montecarlo/columns.hpp"
+#include "solver/montecarlo/journal.hpp"
 #include "solver/montecarlo/result_files.hpp"
 #include "solver/text.hpp"
 
@@ -19,10 +19,6 @@ namespace optinc {
 namespace {
 
 constexpr std::size_t first_shared_cell = 2;  // task_id and chip come before
-
-bool has_open_quote(const std::string& text) {
-  return std::count(text.begin(), text.end(), '"') % 2 == 1;
-}
 
 /// A setting as the text of a CSV cell.
 std::string cell_text(const Manifest& manifest, const std::string& name) {
@@ -76,23 +72,10 @@ void RowFile::fail(std::uint64_t line, const std::string& problem) const {
   throw DataError(fmt::format("{}:{}: {}; restore the file", path_.string(), line, problem));
 }
 
-/// Bytes of the next record with its line break; 0 when no complete record is left, `record` then
-/// holds what there is.
+/// As read_csv_record.
 std::uint64_t RowFile::next_record(std::string& record) {
-  record.clear();
   record_line_ = line_ + 1;
-  std::string line;
-  while (std::getline(file_, line)) {
-    if (file_.eof()) {
-      record += line;
-      return 0;
-    }
-    ++line_;
-    record += line;
-    if (!has_open_quote(record)) return record.size() + 1;
-    record += '\n';
-  }
-  return 0;
+  return read_csv_record(file_, record, line_);
 }
 
 std::uint64_t RowFile::index(const std::function<void(const RowPosition&)>& visit) {

@@ -6,14 +6,19 @@
 #include <limits>
 
 #include <boost/math/distributions/binomial.hpp>
-#include <boost/math/distributions/students_t.hpp>
 
 namespace optinc {
 
 namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-constexpr double tail = 0.025;
+Interval mean_interval(MetricKind kind, double mean, double standard_error, double count) {
+  if (kind == MetricKind::value) return student_interval(mean, standard_error, count - 1);
+  return clustered_rate_interval(
+      {.rate = mean, .variance = standard_error * standard_error, .units = count});
+}
+
+}  // namespace
 
 double quantile(const std::vector<double>& sorted, double probability) {
   const double position = probability * static_cast<double>(sorted.size() - 1);
@@ -23,9 +28,7 @@ double quantile(const std::vector<double>& sorted, double probability) {
   return sorted[below] + (sorted[above] - sorted[below]) * fraction;
 }
 
-}  // namespace
-
-MetricSummary summarise(std::vector<double> values) {
+MetricSummary summarise(std::vector<double> values, MetricKind kind) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) {
     return {undefined, undefined, undefined, undefined, undefined, undefined, undefined};
@@ -39,11 +42,9 @@ MetricSummary summarise(std::vector<double> values) {
   MetricSummary summary{mean, undefined, undefined, undefined, 0, 0, 0};
   if (values.size() > 1) {
     summary.std = std::sqrt(squares / (count - 1));
-    const boost::math::students_t distribution(count - 1);
-    const double half_width = boost::math::quantile(boost::math::complement(distribution, tail)) *
-                              summary.std / std::sqrt(count);
-    summary.ci_lo = mean - half_width;
-    summary.ci_hi = mean + half_width;
+    const Interval interval = mean_interval(kind, mean, summary.std / std::sqrt(count), count);
+    summary.ci_lo = interval.lo;
+    summary.ci_hi = interval.hi;
   }
   std::sort(values.begin(), values.end());
   summary.p05 = quantile(values, 0.05);
@@ -52,12 +53,27 @@ MetricSummary summarise(std::vector<double> values) {
   return summary;
 }
 
-Interval clopper_pearson(std::uint64_t successes, std::uint64_t trials) {
-  using Binomial = boost::math::binomial_distribution<double>;
-  const auto all = static_cast<double>(trials);
-  const auto good = static_cast<double>(successes);
-  return {Binomial::find_lower_bound_on_p(all, good, tail),
-          Binomial::find_upper_bound_on_p(all, good, tail)};
+Interval quantile_interval(const std::vector<double>& sorted, double probability) {
+  constexpr double tail = 0.025;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  // The number of values below the quantile is binomial.
+  const boost::math::binomial_distribution<double> below(static_cast<double>(sorted.size()),
+                                                         probability);
+  Interval interval{.lo = -infinity, .hi = infinity};
+  for (std::size_t rank = 0; rank < sorted.size(); ++rank) {
+    const double cumulative = boost::math::cdf(below, static_cast<double>(rank));
+    if (cumulative <= tail) interval.lo = sorted[rank];
+    if (cumulative < 1 - tail) continue;
+    interval.hi = sorted[rank];
+    break;
+  }
+  return interval;
+}
+
+std::uint64_t good_chips(const std::vector<std::vector<double>>& chips, double yield_limit) {
+  return static_cast<std::uint64_t>(std::count_if(
+      chips.begin(), chips.end(),
+      [&](const std::vector<double>& metrics) { return metrics.front() < yield_limit; }));
 }
 
 const std::vector<std::string>& summary_suffixes() {

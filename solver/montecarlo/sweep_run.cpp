@@ -6,7 +6,9 @@
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -15,12 +17,15 @@
 
 #include <fmt/format.h>
 
+#include "solver/backend/registry.hpp"
 #include "solver/error.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/montecarlo/chip_runner.hpp"
 #include "solver/montecarlo/journal.hpp"
 #include "solver/montecarlo/ordered_run.hpp"
-#include "solver/montecarlo/summary.hpp"
+#include "solver/montecarlo/stopping.hpp"
+#include "solver/montecarlo/tensor_rows.hpp"
+#include "solver/names.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {
@@ -50,8 +55,24 @@ struct RowPlace {
 
 struct ComputedRow {
   std::vector<double> metrics;
+  std::vector<std::string> tensors;  ///< by tensor_cells, where they are wanted
   double core_s{};
 };
+
+/// Throws ConfigError for what shards cannot do.
+void require_possible(const RunIdentity& identity, bool adaptive) {
+  if (identity.shard.whole()) return;
+  if (adaptive) {
+    throw ConfigError(
+        "--shard with montecarlo.target (a point ends by the chips before, which one shard does "
+        "not have); give montecarlo.chips");
+  }
+  if (identity.per_tensor) {
+    throw ConfigError(
+        "--shard with --layers (combine does not merge per-tensor files); leave one "
+        "out");
+  }
+}
 
 /// The files of one run and what it has to remember between rows.
 class SweepRun {
@@ -59,22 +80,31 @@ class SweepRun {
   SweepRun(const SweepConfig& sweep, const Backend& backend, const SweepOptions& options)
       : sweep_(sweep),
         options_(options),
-        runner_(sweep, backend),
+        runner_(sweep, backend,
+                options.identity.per_tensor ? MetricDetail::per_tensor : MetricDetail::total),
         tasks_(8),
         all_chips_(static_cast<std::uint64_t>(sweep.point(0).integer(chips_key))),
         chips_(options.identity.shard.chips(all_chips_)),
         seed_(static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.seed"))),
         yield_limit_(sweep.point(0).real("report.yield_limit")),
+        stopping_(StoppingRule::of(sweep.point(0))),
+        chips_taken_(sweep.points(), 0),
         summary_rows_(sweep.points()) {}
 
   SweepProgress run() {
     progress_.total = sweep_.points() * chips_;
     require_chips(options_.identity.shard, all_chips_);
+    require_possible(options_.identity, stopping_.has_value());
     check_points();
     open_result();
     load_rows();
-    if (progress_.done < progress_.total) return compute_rest();
+    load_tensors();
+    if (progress_.done < progress_.total) {
+      report_precision();
+      return compute_rest();
+    }
     if (!summary_is_current()) write_summary();
+    write_tensor_summary();
     return progress_;
   }
 
@@ -115,6 +145,7 @@ class SweepRun {
     } else {
       adopt(read_manifest(manifest_file(options_.rows), start_over_advice));
     }
+    if (options_.identity.per_tensor) tensors_.emplace(options_.rows, sweep_.axis_paths());
   }
 
   void start_over() const {
@@ -163,9 +194,10 @@ class SweepRun {
     return records == 0 ? 0 : records - 1;
   }
 
-  RowPlace place(std::uint64_t row) const {
-    return {static_cast<std::size_t>(row / chips_),
-            static_cast<std::uint32_t>(options_.identity.shard.chip(row % chips_))};
+  /// Items are numbered as if every point had `chips_` rows.
+  RowPlace place(std::uint64_t item) const {
+    return {static_cast<std::size_t>(item / chips_),
+            static_cast<std::uint32_t>(options_.identity.shard.chip(item % chips_))};
   }
 
   std::string header() const { return row_header(sweep_.axis_paths()); }
@@ -231,8 +263,7 @@ class SweepRun {
 
   /// A stray quote makes one record of all rows behind it: they are not cut.
   void require_one_line(std::string_view torn) {
-    const std::string start =
-        progress_.done < progress_.total ? row_start(place(progress_.done)) : "";
+    const std::string start = progress_.done < progress_.total ? row_start(place(next_item_)) : "";
     if (std::count(torn.begin(), torn.end(), '\n') > std::count(start.begin(), start.end(), '\n')) {
       fail_row("a quote is not closed (the file was changed since it was written)");
     }
@@ -247,7 +278,7 @@ class SweepRun {
     if (progress_.done == progress_.total) {
       fail_row("more rows than this sweep has (the file was changed since it was written)");
     }
-    const RowPlace at = place(progress_.done);
+    const RowPlace at = place(next_item_);
     const std::string start = row_start(at) + ",";
     if (record.substr(0, start.size()) != start) {
       fail_row(
@@ -264,59 +295,119 @@ class SweepRun {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (!parse_number(fields[i], metrics[i])) fail_row("a metric is not a number");
     }
-    remember(at.point, std::move(metrics));
+    count_row(remember(at.point, std::move(metrics)));
+  }
+
+  /// Goes on to the next item. Args: point_complete, whether this was the last row of its point.
+  void count_row(bool point_complete) {
     ++progress_.done;
+    ++next_item_;
+    if (!point_complete) return;
+    const std::uint64_t next_point = (next_item_ + chips_ - 1) / chips_ * chips_;
+    progress_.total -= next_point - next_item_;
+    next_item_ = next_point;
+  }
+
+  /// Takes the rows of the per-tensor file that belong to the rows taken.
+  void load_tensors() {
+    if (!tensors_) return;
+    if (progress_.done == 0) return tensors_->start_over();
+    tensors_->start_loading();
+    for (std::uint64_t item = 0; item < next_item_; ++item) {
+      const RowPlace at = place(item);
+      if (at.chip >= chips_taken_[at.point]) continue;
+      tensors_->load(row_start(at), *runner_.tensors(*task(at.point)));
+    }
+    const std::uint64_t cut = tensors_->finish_loading();
+    if (cut == 0) return;
+    options_.notice(fmt::format("cut {} bytes of tensors of a chip that was not finished", cut));
+  }
+
+  void write_tensor_summary() {
+    if (!tensors_) return;
+    const auto complete = std::count_if(summary_rows_.begin(), summary_rows_.end(),
+                                        [](const std::string& row) { return !row.empty(); });
+    tensors_->write_summary(static_cast<std::size_t>(complete));
+  }
+
+  /// Says where single precision changes what the ideal chip decodes, before hours are spent on it.
+  void report_precision() {
+    if (options_.identity.precision != enum_name(Precision::f32)) return;
+    const std::unique_ptr<Backend> exact = cpu_backend_entry().create(Precision::f64);
+    std::set<std::string> seen;
+    for (std::size_t point = next_item_ / chips_; point < sweep_.points(); ++point) {
+      const PointTask point_task = runner_.task(point);
+      if (!seen.insert(runner_.ideal_key(point_task)).second) continue;
+      const std::size_t unlike = runner_.unlike_codes(point_task, *exact);
+      if (unlike == 0) continue;
+      options_.notice(fmt::format(
+          "single precision is not enough here: the ideal chip of point {} decodes {} of {} codes "
+          "differently in f32 and f64; use --precision f64",
+          point + 1, unlike, runner_.evaluation_size(point_task).codes));
+    }
   }
 
   SweepProgress compute_rest() {
     last_emit_ = Clock::now();
     OrderedRun<ComputedRow> ordered(
-        options_.threads, [this](std::uint64_t row) { return compute(row); },
-        [this](std::uint64_t row, const ComputedRow& computed) { emit(row, computed); });
+        options_.threads, [this](std::uint64_t item) { return compute(item); },
+        [this](std::uint64_t item, const ComputedRow& computed) { return emit(item, computed); });
     try {
-      ordered.run(progress_.done, progress_.total, options_.stop_requested);
+      ordered.run(next_item_, sweep_.points() * chips_, options_.stop_requested);
     } catch (...) {
       save_quietly();
       throw;
     }
     save();
+    write_tensor_summary();
     return progress_;
   }
 
-  ComputedRow compute(std::uint64_t row) {
+  std::shared_ptr<const PointTask> task(std::size_t point) {
+    return tasks_.get(fmt::format("{}", point), [&] { return runner_.task(point); });
+  }
+
+  ComputedRow compute(std::uint64_t item) {
     const double start_s = thread_cpu_s();
-    const RowPlace at = place(row);
-    const auto task =
-        tasks_.get(fmt::format("{}", at.point), [&] { return runner_.task(at.point); });
-    ComputedRow computed{.metrics = metric_values(runner_.run(*task, seed_, at.chip)), .core_s = 0};
+    const RowPlace at = place(item);
+    const ChipResult result = runner_.run(*task(at.point), seed_, at.chip);
+    ComputedRow computed{.metrics = metric_values(result), .tensors = {}, .core_s = 0};
+    for (const TensorMetrics& tensor : result.tensors) {
+      computed.tensors.push_back(tensor_cells(tensor));
+    }
     computed.core_s = thread_cpu_s() - start_s;
     return computed;
   }
 
-  void emit(std::uint64_t row, const ComputedRow& computed) {
-    const RowPlace at = place(row);
+  /// Writes a row; returns the item that comes next.
+  std::uint64_t emit(std::uint64_t item, const ComputedRow& computed) {
+    const RowPlace at = place(item);
     std::string line = row_start(at);
+    if (tensors_) tensors_->append(line, computed.tensors);
     for (const double value : computed.metrics) line += "," + csv_number(value);
     journal_->append(line + "\n");
     PointTime& time = manifest_.points[at.point];
     time.core_s += computed.core_s;
     time.wall_s += seconds_since(last_emit_);
     last_emit_ = Clock::now();
-    ++progress_.done;
     ++progress_.computed;
     progress_.worst_element_error_rate =
         std::max(progress_.worst_element_error_rate, computed.metrics.front());
     const bool complete = remember(at.point, computed.metrics);
+    count_row(complete);
     constexpr double save_interval_s = 1;
     if (complete && seconds_since(last_save_) > save_interval_s) save();
     options_.progress(progress_);
+    return next_item_;
   }
 
   /// Keeps the metrics of a chip; true when that completed the summary of its point.
   bool remember(std::size_t point, std::vector<double> metrics) {
     std::vector<std::vector<double>>& chips = open_points_[point];
     chips.push_back(std::move(metrics));
-    if (chips.size() < chips_) return false;
+    ++chips_taken_[point];
+    const bool stops = stopping_ && stopping_->satisfied(chips);
+    if (chips.size() < chips_ && !stops) return false;
     summary_rows_[point] =
         summary_row(manifest_.task_ids[point] + axis_cells(point), chips, yield_limit_);
     open_points_.erase(point);
@@ -359,15 +450,19 @@ class SweepRun {
   const SweepConfig& sweep_;
   const SweepOptions& options_;
   ChipRunner runner_;
-  std::optional<Journal> journal_;  ///< opened once the settings are known to be good
+  std::optional<Journal> journal_;     ///< opened once the settings are known to be good
+  std::optional<TensorRows> tensors_;  ///< likewise, where they are wanted
   SharedCache<PointTask> tasks_;
-  std::uint64_t all_chips_;  ///< per point, of all shards
-  std::uint64_t chips_;      ///< per point, of this run's shard
+  std::uint64_t all_chips_;  ///< per point, of all shards; the most where points end by a rule
+  std::uint64_t chips_;      ///< likewise of this run's shard
   std::uint64_t seed_;
   double yield_limit_;
+  std::optional<StoppingRule> stopping_;
   Manifest manifest_;
   std::string content_;
   SweepProgress progress_;
+  std::uint64_t next_item_ = 0;             ///< the first without a row
+  std::vector<std::uint64_t> chips_taken_;  ///< rows by point
   std::map<std::size_t, std::vector<std::vector<double>>> open_points_;  ///< [chip][metric]
   std::vector<std::string> summary_rows_;                                ///< complete points
   std::size_t axis_point_ = static_cast<std::size_t>(-1);

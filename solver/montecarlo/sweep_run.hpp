@@ -16,13 +16,13 @@ namespace optinc {
 /// State of a run, reported after every row.
 struct SweepProgress {
   std::uint64_t done = 0;               ///< rows in the file
-  std::uint64_t total = 0;              ///< rows wanted
+  std::uint64_t total = 0;              ///< rows wanted; the most, as far as points end by a rule
   std::uint64_t computed = 0;           ///< rows of this run
   double worst_element_error_rate = 0;  ///< of the rows of this run
 };
 
 struct SweepOptions {
-  std::filesystem::path rows;  ///< r.csv; r.summary.csv and r.manifest.json lie beside it
+  std::filesystem::path rows;  ///< r.csv; the other files lie beside it
   unsigned threads = 1;
   bool fresh = false;    ///< start over instead of continuing
   RunIdentity identity;  ///< of a shard only its chips are computed, counted and summarised

@@ -56,6 +56,17 @@ std::unique_ptr<GradientSource> open_source(const WorkloadSource& source) {
   return std::make_unique<StoppableGradient>(std::move(gradient), source.stop_requested);
 }
 
+EvaluationOptions evaluation_of(const ResolvedConfig& config) {
+  EvaluationOptions options{.kind = choice<Evaluation>(config, "evaluation"),
+                            .max_codes = static_cast<std::uint64_t>(config.integer("max_codes")),
+                            .uniform_codes = config.boolean("report.uniform_codes")};
+  if (options.kind == Evaluation::sampled) {
+    options.sample_elements = static_cast<std::uint64_t>(config.integer("sample_elements"));
+    options.seed = static_cast<std::uint64_t>(config.integer("montecarlo.seed"));
+  }
+  return options;
+}
+
 QuantiserOptions quantiser_of(const ResolvedConfig& config) {
   QuantiserOptions options{.block = static_cast<std::uint64_t>(config.integer("workload.block")),
                            .power_of_two_scale = config.boolean("workload.power_of_two_scale")};

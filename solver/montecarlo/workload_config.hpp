@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "solver/config/sweep_config.hpp"
 #include "solver/gradient/quantiser.hpp"
+#include "solver/gradient/sampling.hpp"
 #include "solver/gradient/source.hpp"
 #include "solver/gradient/synthetic.hpp"
 
@@ -33,6 +35,18 @@ WorkloadSource workload_source_of(const ResolvedConfig& config, const SweepConfi
 /// Opens a trace, or sets up the generator. Throws DataError, or ConfigError also for more servers
 /// than the trace has. Reading throws Stopped once `stop_requested` says so.
 std::unique_ptr<GradientSource> open_source(const WorkloadSource& source);
+
+/// What the chips of a sweep point are evaluated on.
+struct EvaluationOptions {
+  Evaluation kind = Evaluation::codes;
+  std::uint64_t sample_elements = 0;  ///< of Evaluation::sampled
+  std::uint64_t seed = 0;             ///< of the sample
+  std::uint64_t max_codes = 0;
+  bool uniform_codes = false;  ///< also every code of the alphabet
+};
+
+/// The evaluation of a configuration; a sample is drawn from montecarlo.seed.
+EvaluationOptions evaluation_of(const ResolvedConfig& config);
 
 /// The quantiser of a configuration; stochastic rounding draws from montecarlo.seed.
 QuantiserOptions quantiser_of(const ResolvedConfig& config);

@@ -10,7 +10,6 @@
 
 #include "noise/stream.hpp"
 #include "solver/error.hpp"
-#include "solver/optinc/receiver.hpp"
 
 namespace optinc {
 
@@ -42,12 +41,13 @@ std::vector<CodeKey> batch_of_codes(const CodeFormat& format, bool exhaustive, s
 }
 
 void add_batch(const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets,
-               NetworkAccuracy& accuracy) {
+               const std::vector<OutputCalibration>& calibration, NetworkAccuracy& accuracy) {
   if (!outputs.allFinite()) {
     throw DataError("network gives outputs that are not finite (its weights overflow); check it");
   }
   const std::vector<std::int64_t> values =
-      decode(outputs, fit_calibration(Calibration::none, outputs, targets));
+      decode(outputs, calibration.empty() ? fit_calibration(Calibration::none, outputs, targets)
+                                          : calibration);
   for (std::size_t i = 0; i < targets.size(); ++i) accuracy.correct += values[i] == targets[i];
   accuracy.codes += targets.size();
   accuracy.max_error_digits =
@@ -65,8 +65,9 @@ std::vector<RealLayer> dense_layers(const Network& network) {
 }
 
 NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFormat& format,
-                                 const Backend& backend, std::uint64_t max_codes,
-                                 std::uint64_t seed) {
+                                 const Backend& backend, const CodeSelection& selection,
+                                 const std::vector<OutputCalibration>& calibration) {
+  const std::uint64_t max_codes = selection.max_codes;
   if (max_codes < 1 || max_codes > std::numeric_limits<std::uint32_t>::max()) {
     throw ConfigError(fmt::format("max-codes = {} is out of range; give a value from 1 to {}",
                                   max_codes, std::numeric_limits<std::uint32_t>::max()));
@@ -76,10 +77,10 @@ NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFo
   const std::uint64_t total =
       accuracy.exhaustive ? static_cast<std::uint64_t>(format.alphabet_size()) : max_codes;
   for (std::uint64_t first = 0; first < total; first += batch_codes) {
-    const std::vector<CodeKey> codes = batch_of_codes(format, accuracy.exhaustive, first,
-                                                      std::min(batch_codes, total - first), seed);
+    const std::vector<CodeKey> codes = batch_of_codes(
+        format, accuracy.exhaustive, first, std::min(batch_codes, total - first), selection.seed);
     add_batch(backend.evaluate_codes(layers, network_inputs(format, codes)),
-              target_values(format, codes), accuracy);
+              target_values(format, codes), calibration, accuracy);
   }
   return accuracy;
 }

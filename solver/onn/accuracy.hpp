@@ -7,14 +7,22 @@
 
 #include "solver/backend/backend.hpp"
 #include "solver/onn/network.hpp"
+#include "solver/optinc/receiver.hpp"
 
 namespace optinc {
+
+/// Which codes of an alphabet to look at: all, or where there are more than `max_codes` that many
+/// whose levels are independent and uniform, drawn from `seed` with DrawId::code_sample.
+struct CodeSelection {
+  std::uint64_t max_codes{};  ///< 1 .. 2^32 - 1
+  std::uint64_t seed{};
+};
 
 /// How well a network gives the digits of Q(v).
 struct NetworkAccuracy {
   std::uint64_t codes = 0;      ///< looked at
-  std::uint64_t correct = 0;    ///< all digits right after slicing, without calibration
-  double max_error_digits = 0;  ///< largest |output - digit|
+  std::uint64_t correct = 0;    ///< all digits right after slicing
+  double max_error_digits = 0;  ///< largest |output - digit|, without calibration
   bool exhaustive = false;      ///< every code of the alphabet, not a sample
 
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(codes); }
@@ -25,13 +33,11 @@ struct NetworkAccuracy {
 /// The layers as they are in the network, without optics: weight = W.
 std::vector<RealLayer> dense_layers(const Network& network);
 
-/// Evaluates `layers` on every code of `format`, or, where the alphabet is larger than `max_codes`,
-/// on `max_codes` codes whose levels are independent and uniform, drawn from `seed` with
-/// DrawId::code_sample. Memory does not grow with the number of codes.
-/// Throws ConfigError when max_codes is 0 or does not fit in 32 bits, DataError when an output is
-/// not finite.
+/// Evaluates `layers` on codes of `format`. Memory does not grow with their number.
+/// Args: calibration, of each output before slicing; empty: none.
+/// Throws ConfigError when max_codes is out of range, DataError when an output is not finite.
 NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFormat& format,
-                                 const Backend& backend, std::uint64_t max_codes,
-                                 std::uint64_t seed);
+                                 const Backend& backend, const CodeSelection& selection,
+                                 const std::vector<OutputCalibration>& calibration = {});
 
 }  // namespace optinc

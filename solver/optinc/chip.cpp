@@ -166,6 +166,7 @@ ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
                              .activation = layer.activation,
                              .clip = layer.clip});
   }
+  optics.first_quadrature = layer_gains_.front() * transfers.front().imag();
   if (!options_.imperfections.none()) optics.quality = sums.quality();
   return optics;
 }

@@ -29,6 +29,8 @@ MeshQuality mesh_quality(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& 
 /// One chip's optics reduced to what its detectors see.
 struct ChipOptics {
   std::vector<RealLayer> layers;
+  /// Im(G W) of the first layer, [out, in]: what fields in quadrature contribute.
+  Eigen::MatrixXd first_quadrature;
   MeshQuality quality;
 };
 

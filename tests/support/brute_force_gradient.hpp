@@ -44,7 +44,8 @@ struct Element {
   long double gradient = 0;
   long double scale = 0;
   CodeKey code = 0;
-  long average_rounded = 0;  ///< Q(v)
+  long average_rounded = 0;           ///< Q(v)
+  std::vector<std::uint32_t> values;  ///< u by server
 };
 
 /// The documented draw of stochastic rounding for one element of one server.
@@ -95,6 +96,7 @@ inline std::vector<Element> elements_of(const Concatenation& all, const CodeForm
       }
       value = std::min(std::max(value, 0L), top);
       sum += value;
+      element.values.push_back(static_cast<std::uint32_t>(value));
       for (long& input : inputs) {
         input += value % base;
         value /= base;

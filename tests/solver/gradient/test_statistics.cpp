@@ -102,7 +102,7 @@ void check_trace(const GradientTrace& trace, const Concatenation& all, const Cod
     check_metrics(gradient_metrics(format, statistics.total, decoded), total);
     for (std::size_t t = 0; t < by_tensor.size(); ++t) {
       CAPTURE(trace.tensors()[t].name);
-      const CodeTable& table = statistics.tensors[t];
+      const CodeTable& table = statistics.tensors[t].table;
       REQUIRE(table.codes == occurring(elements, all, t, false));
       std::vector<std::int64_t> own;
       for (const CodeKey code : table.codes)

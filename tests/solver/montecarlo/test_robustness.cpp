@@ -252,8 +252,8 @@ TEST_CASE("the memory estimate counts the arrays") {
                               .bias = Eigen::VectorXd::Zero(2),
                               .activation = Activation::identity}}};
   const MappedNetwork mapped = map_network(network, {});
-  const MemoryEstimate none = estimate_memory(mapped, 0);
-  const MemoryEstimate seven = estimate_memory(mapped, 7);
+  const MemoryEstimate none = estimate_memory(mapped, {});
+  const MemoryEstimate seven = estimate_memory(mapped, {.codes = 7, .entries = 7});
   // Meshes of 3, 5, 5 and 2 modes have 3, 10, 10 and 1 MZIs, two phases each, and a screen.
   constexpr std::size_t matrix_bytes = 16 * (9 + 25 + 25 + 4);
   CHECK(none.code_table == 0);

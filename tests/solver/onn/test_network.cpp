@@ -270,14 +270,14 @@ TEST_CASE("accuracy counts wrong codes, measures the margin and states samples",
   const auto backend = reference();
   Network network = example_network();
   NetworkAccuracy accuracy =
-      measure_accuracy(dense_layers(network), network.format, *backend, 28561, 1);
+      measure_accuracy(dense_layers(network), network.format, *backend, {28561, 1});
   CHECK(accuracy.exhaustive);
   CHECK(accuracy.codes == 28561);
   CHECK(accuracy.correct == 28561);
 
   SECTION("an offset shows as error and margin, not as wrong codes") {
     network.layers.back().bias(2) += 0.125;
-    accuracy = measure_accuracy(dense_layers(network), network.format, *backend, 28561, 1);
+    accuracy = measure_accuracy(dense_layers(network), network.format, *backend, {28561, 1});
     CHECK(accuracy.correct == 28561);
     CHECK(accuracy.max_error_digits == Approx(0.125).margin(1e-12));
     CHECK(accuracy.margin_digits() == Approx(0.375).margin(1e-12));
@@ -285,7 +285,7 @@ TEST_CASE("accuracy counts wrong codes, measures the margin and states samples",
   SECTION("a dead lowest output is right exactly where the lowest digit is 0") {
     network.layers.back().weight.row(0).setZero();
     network.layers.back().bias(0) = 0;
-    accuracy = measure_accuracy(dense_layers(network), network.format, *backend, 28561, 1);
+    accuracy = measure_accuracy(dense_layers(network), network.format, *backend, {28561, 1});
     std::uint64_t expected = 0;
     for (CodeKey code = 0; code < 28561; ++code) {
       expected += (2 * scaled_average(network.format, code) + 4) / 8 % 4 == 0;
@@ -296,7 +296,7 @@ TEST_CASE("accuracy counts wrong codes, measures the margin and states samples",
   SECTION("above the limit it is a sample that the seed chooses") {
     network.layers.back().bias(0) += 0.75;
     const auto sample = [&](std::uint64_t seed) {
-      return measure_accuracy(dense_layers(network), network.format, *backend, 1000, seed);
+      return measure_accuracy(dense_layers(network), network.format, *backend, {1000, seed});
     };
     CHECK_FALSE(sample(1).exhaustive);
     CHECK(sample(1).codes == 1000);
@@ -306,12 +306,12 @@ TEST_CASE("accuracy counts wrong codes, measures the margin and states samples",
     // deviations on either side, false-alarm rate below 2e-9 for this one fixed seed.
     const double p =
         static_cast<double>(
-            measure_accuracy(dense_layers(network), network.format, *backend, 28561, 1).correct) /
+            measure_accuracy(dense_layers(network), network.format, *backend, {28561, 1}).correct) /
         28561;
     CHECK(p > 0.2);
     CHECK(std::abs(sample(1).accuracy() - p) < 6.1 * std::sqrt(p * (1 - p) / 1000));
   }
-  CHECK_THROWS_AS(measure_accuracy(dense_layers(network), network.format, *backend, 0, 1),
+  CHECK_THROWS_AS(measure_accuracy(dense_layers(network), network.format, *backend, {0, 1}),
                   ConfigError);
 }
 

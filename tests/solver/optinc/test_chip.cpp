@@ -83,7 +83,7 @@ TEST_CASE("ideal meshes realise the weights and every code is exact", "[chip]") 
         CHECK(chip.layers[i].activation == layer.activation);
       }
       const NetworkAccuracy accuracy =
-          measure_accuracy(chip.layers, unit.network.format, *unit.backend, 28561, 1);
+          measure_accuracy(chip.layers, unit.network.format, *unit.backend, {28561, 1});
       CHECK(accuracy.codes == 28561);
       CHECK(accuracy.correct == 28561);
       CHECK(accuracy.max_error_digits < 1e-9);
