@@ -22,14 +22,8 @@ namespace {
 
 /// Commands of the design that this version refuses with a message of its own.
 const std::vector<std::string>& unbuilt_commands() {
-  static const std::vector<std::string> names = {"tolerance", "sensitivity", "cost",
-                                                 "bench",     "onn train",   "onn show"};
-  return names;
-}
-
-/// Options of the design that this version refuses with a message of its own.
-const std::vector<std::string>& unbuilt_options() {
-  static const std::vector<std::string> names = {"--layers"};
+  static const std::vector<std::string> names = {"tolerance", "sensitivity", "cost", "onn train",
+                                                 "onn show"};
   return names;
 }
 
@@ -87,7 +81,6 @@ std::string parse_message(const CLI::App& app, const CLI::ParseError& error,
     if (arg == "--") break;
     const std::string name = arg.substr(0, arg.find('='));
     if (name.rfind("--", 0) != 0 || contains(known, name)) continue;
-    if (contains(unbuilt_options(), name)) return not_built_text(fmt::format("option '{}'", name));
     return fmt::format("unknown option '{}' (did you mean '{}'?)", name, nearest_name(name, known));
   }
   std::string message = error.what();
@@ -145,9 +138,9 @@ ExitCode dispatch(std::vector<std::string> args, CommandContext& context) {
 
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
-  for (auto* make :
-       {sweep_commands, combine_commands, plot_commands, mesh_commands, onn_commands,
-        trace_commands, average_commands, info_commands, schema_commands, help_commands}) {
+  for (auto* make : {sweep_commands, combine_commands, plot_commands, mesh_commands, onn_commands,
+                     trace_commands, average_commands, bench_commands, info_commands,
+                     schema_commands, help_commands}) {
     std::vector<Command> more = make();
     std::move(more.begin(), more.end(), std::back_inserter(commands));
   }

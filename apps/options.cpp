@@ -53,7 +53,7 @@ std::string backend_name(const BackendOptions& options) {
 
 }  // namespace
 
-void add_backend_options(CLI::App& app, BackendOptions& options) {
+void add_engine_options(CLI::App& app, BackendOptions& options) {
   app.add_option("--backend", options.backend,
                  "auto, cuda, cpu or reference; one that is missing here is an error (default "
                  "OPTINC_BACKEND, else auto)")
@@ -61,6 +61,10 @@ void add_backend_options(CLI::App& app, BackendOptions& options) {
   add_choice_option(app, "--cpu-target", options.cpu_target, cpu_target_choices(),
                     "instruction set of the cpu backend; one that this CPU lacks is an error "
                     "(default OPTINC_CPU_TARGET, else auto: the best there is)");
+}
+
+void add_backend_options(CLI::App& app, BackendOptions& options) {
+  add_engine_options(app, options);
   add_choice_option(app, "--precision", options.precision, enum_names<Precision>(),
                     "floating-point precision of the optics");
 }

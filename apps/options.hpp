@@ -19,7 +19,10 @@ struct BackendOptions {
   std::string precision = "f64";
 };
 
-/// Declares --backend, --cpu-target and --precision.
+/// Declares --backend and --cpu-target.
+void add_engine_options(CLI::App& app, BackendOptions& options);
+
+/// Declares those and --precision.
 void add_backend_options(CLI::App& app, BackendOptions& options);
 
 /// The instruction set for the cpu backend: `given`, else OPTINC_CPU_TARGET, else "auto".

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <complex>
 #include <limits>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -16,86 +14,15 @@
 #include "solver/backend/registry.hpp"
 #include "solver/error.hpp"
 #include "solver/kernel/compiled_mesh.hpp"
+#include "solver/kernel/field_buffer.hpp"
 #include "solver/kernel/simd_kernels.hpp"
 
 namespace optinc {
 
 namespace {
 
-using FieldsRef = Eigen::Ref<Eigen::MatrixXcd>;
-using ConstFieldsRef = Eigen::Ref<const Eigen::MatrixXcd>;
-
 /// A pair of code tiles, part of the second-level cache.
 constexpr std::size_t code_tile_bytes = std::size_t(256) * 1024;
-
-/// Longest row of a tile of fields. A skewed sweep works on little more than two rows for each of
-/// its mesh columns: these stay in the first-level cache however many modes there are.
-constexpr std::size_t longest_row_bytes = 1024;
-
-std::size_t unsigned_size(Eigen::Index size) { return static_cast<std::size_t>(size); }
-Eigen::Index eigen_index(std::size_t size) { return static_cast<Eigen::Index>(size); }
-
-template <class Real>
-hwy::AlignedFreeUniquePtr<Real[]> zeros(std::size_t count) {
-  auto values = hwy::AllocateAligned<Real>(count);
-  if (!values) throw std::bad_alloc();
-  std::fill_n(values.get(), count, Real(0));
-  return values;
-}
-
-/// Working memory for the fields of some samples at a time.
-template <class Real>
-class FieldBuffer {
- public:
-  FieldBuffer(std::size_t modes, std::size_t samples)
-      : modes_(modes), width_(tile_width(samples)), rows_(zeros<Real>(2 * modes * width_)) {}
-
-  std::size_t width() const { return width_; }
-
-  FieldTile<Real> tile(std::size_t first_sample) const {
-    return {.rows = rows_.get(), .width = width_, .first_sample = first_sample};
-  }
-
-  /// Columns `first` ... of the identity.
-  void set_identity(std::size_t first) {
-    std::fill_n(rows_.get(), 2 * modes_ * width_, Real(0));
-    const std::size_t end = std::min(first + width_, modes_);
-    for (std::size_t mode = first; mode < end; ++mode) rows_[2 * mode * width_ + mode - first] = 1;
-  }
-
-  void set(const ConstFieldsRef& fields) {
-    for (std::size_t sample = 0; sample < unsigned_size(fields.cols()); ++sample) {
-      for (std::size_t mode = 0; mode < modes_; ++mode) {
-        const std::complex<double> field = fields(eigen_index(mode), eigen_index(sample));
-        rows_[2 * mode * width_ + sample] = static_cast<Real>(field.real());
-        rows_[(2 * mode + 1) * width_ + sample] = static_cast<Real>(field.imag());
-      }
-    }
-  }
-
-  /// The first columns behind the output screen.
-  void get(const std::vector<Complex<double>>& screen, FieldsRef fields) const {
-    for (std::size_t sample = 0; sample < unsigned_size(fields.cols()); ++sample) {
-      for (std::size_t mode = 0; mode < modes_; ++mode) {
-        const Complex<double> field{static_cast<double>(rows_[2 * mode * width_ + sample]),
-                                    static_cast<double>(rows_[(2 * mode + 1) * width_ + sample])};
-        const Complex<double> seen = screen[mode] * field;
-        fields(eigen_index(mode), eigen_index(sample)) = {seen.re, seen.im};
-      }
-    }
-  }
-
- private:
-  static std::size_t tile_width(std::size_t samples) {
-    constexpr std::size_t line = samples_per_line<Real>;
-    const std::size_t needed = std::max<std::size_t>(1, (samples + line - 1) / line) * line;
-    return std::min(needed, longest_row_bytes / sizeof(Real));
-  }
-
-  std::size_t modes_;
-  std::size_t width_;
-  hwy::AlignedFreeUniquePtr<Real[]> rows_;
-};
 
 /// Lowest and highest value that an activation lets through.
 std::pair<double, double> activation_limits(const RealLayer& layer) {
@@ -169,8 +96,8 @@ class CodeChain {
         layers_(layers),
         panel_values_(widest(layers) * kernels.codes_per_panel),
         panels_(std::max<std::size_t>(1, code_tile_bytes / (2 * sizeof(Real) * panel_values_))),
-        inputs_(zeros<Real>(panels_ * panel_values_)),
-        outputs_(zeros<Real>(panels_ * panel_values_)) {}
+        inputs_(aligned_zeros<Real>(panels_ * panel_values_)),
+        outputs_(aligned_zeros<Real>(panels_ * panel_values_)) {}
 
   /// Codes in a tile.
   std::size_t codes() const { return panels_ * kernels_.codes_per_panel; }

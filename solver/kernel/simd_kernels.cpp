@@ -13,6 +13,7 @@
 
 #include "solver/kernel/code_layer-inl.hpp"
 #include "solver/kernel/mesh_sweep-inl.hpp"
+#include "solver/kernel/peak-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace optinc {
@@ -22,7 +23,9 @@ template <class Real>
 SimdKernels<Real> kernels() {
   return {.sweep = sweep<Real>,
           .evaluate_layer = evaluate_layer<Real>,
-          .codes_per_panel = codes_per_panel<Real>()};
+          .codes_per_panel = codes_per_panel<Real>(),
+          .multiply_adds = multiply_adds<Real>,
+          .multiply_adds_per_round = multiply_adds_per_round<Real>()};
 }
 
 InstructionSet instruction_set(std::string_view name) {

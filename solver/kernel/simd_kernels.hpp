@@ -25,6 +25,13 @@ struct SimdKernels {
                          CodePanels<Real> outputs){};
 
   std::size_t codes_per_panel{};
+
+  /// Does multiply_adds_per_round times `rounds` multiply-adds x <- x / 2 + start on registers, as
+  /// fast as they can be done, and returns a sum that depends on all of them: 24 start per lane
+  /// after many rounds.
+  Real (*multiply_adds)(std::size_t rounds, Real start){};
+
+  std::size_t multiply_adds_per_round{};
 };
 
 /// An instruction set with its kernels.

@@ -197,7 +197,7 @@ TEST_CASE("wrong arguments are usage errors") {
 }
 
 TEST_CASE("what the design has and this version lacks is refused as such") {
-  for (const char* name : {"tolerance", "onn train", "onn show", "cost", "bench", "sensitivity"}) {
+  for (const char* name : {"tolerance", "onn train", "onn show", "cost", "sensitivity"}) {
     for (const std::vector<std::string>& args :
          {words(name), words_and(name, "file"), words("help " + std::string(name))}) {
       const test::CliRun result = run(args);
@@ -205,13 +205,6 @@ TEST_CASE("what the design has and this version lacks is refused as such") {
       CHECK(result.code == 2);
       CHECK(contains(result.err, "not built yet in this version"));
     }
-  }
-  for (const char* option : {"--layers"}) {
-    const test::CliRun result = run({"sweep", "a.toml", option, "1"});
-    INFO(result.err);
-    CHECK(result.code == 2);
-    CHECK(contains(result.err, std::string(option)));
-    CHECK(contains(result.err, "not built yet in this version"));
   }
 }
 
