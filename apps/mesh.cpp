@@ -13,6 +13,7 @@
 #include "apps/options.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/mesh/chip_mesh.hpp"
+#include "solver/io/file_context.hpp"
 #include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
 #include "solver/mesh/mesh_json.hpp"
@@ -201,8 +202,8 @@ ExitCode run_propagate(CommandContext& context, const MeshOptions& options) {
   const MeshFile file = parse_mesh(read_text(options.program), options.program);
   MatrixFile fields = parse_matrix(read_text(options.fields), options.fields, {"x"});
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  backend->propagate(perturbed(file, imperfections_of(options.errors), options.errors),
-                     fields.values);
+  const MeshState chip = perturbed(file, imperfections_of(options.errors), options.errors);
+  with_file_name(options.fields, [&] { backend->propagate(chip, fields.values); });
   require_finite(fields.values, options.program);
   const Json document = {{"N", file.program.topology.modes},
                          {"y", matrix_json(fields.values, fields.is_list)}};
@@ -244,11 +245,12 @@ ExitCode run_correct(CommandContext& context, const CorrectOptions& options) {
 ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options) {
   Eigen::MatrixXcd matrix =
       parse_matrix(read_text(options.matrix), options.matrix, {"U_target", "U"}).values;
-  if (options.nearest) matrix = nearest_unitary(matrix);
-  const MeshProgram program =
-      with_mzi_kind(decompose(matrix, parse_enum<Topology::Kind>(options.topology).value(),
-                              options.unitarity_tolerance),
-                    parse_enum<MziKind>(options.mzi).value());
+  const MeshProgram program = with_file_name(options.matrix, [&] {
+    if (options.nearest) matrix = nearest_unitary(matrix);
+    return with_mzi_kind(decompose(matrix, parse_enum<Topology::Kind>(options.topology).value(),
+                                   options.unitarity_tolerance),
+                         parse_enum<MziKind>(options.mzi).value());
+  });
   const std::unique_ptr<Backend> reference = context.registry.create("reference", Precision::f64);
   const double residual = matrix_error(reference->compose(ideal_state(program)), matrix);
   write_result(context, options.out, mesh_json(program, residual));

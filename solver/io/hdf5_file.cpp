@@ -73,10 +73,23 @@ herr_t keep_description(unsigned /*position*/, const H5E_error2_t* error, void* 
   return 0;
 }
 
+/// HDF5 says of a system call that failed when it was, and all its arguments; what helps is the
+/// error of the system.
+std::string without_call_details(const std::string& text) {
+  const std::size_t details = text.find(": time = ");
+  if (details == std::string::npos) return text;
+  constexpr std::string_view label = "error message = '";
+  const std::size_t start = text.find(label, details);
+  if (start == std::string::npos) return text.substr(0, details);
+  const std::size_t first = start + label.size();
+  return fmt::format("{}: {}", text.substr(0, details),
+                     text.substr(first, text.find('\'', first) - first));
+}
+
 std::string innermost_reason() {
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &keep_description, &text);
-  return text.empty() ? "HDF5 gives no reason" : text;
+  return text.empty() ? "HDF5 gives no reason" : without_call_details(text);
 }
 
 /// Errors of one file: each names the file, the object and a reason.

@@ -73,14 +73,15 @@ void refuse_unbuilt(const Hdf5File& file, const std::string& group) {
   }
   if (file.has_attribute(group, "mapping") && file.read_string(group, "mapping") != "svd") {
     fail(file, group,
-         fmt::format("has mapping = \"{}\" is part of the design and not built yet (known: svd)",
-                     file.read_string(group, "mapping")));
+         fmt::format(
+             "has mapping = \"{}\", which is part of the design and not built yet (known: svd)",
+             file.read_string(group, "mapping")));
   }
   if (file.has_attribute(group, "topology") && file.read_string(group, "topology") != "clements") {
     fail(file, group,
-         fmt::format(
-             "has topology = \"{}\" is part of the design and not built yet (known: clements)",
-             file.read_string(group, "topology")));
+         fmt::format("has topology = \"{}\", which is part of the design and not built yet (known: "
+                     "clements)",
+                     file.read_string(group, "topology")));
   }
 }
 
@@ -137,6 +138,11 @@ Network read_network(const std::filesystem::path& path) {
   Network network{.format = read_format(file), .kind = file.read_string("/", "kind"), .layers = {}};
   const std::size_t layers = file.has("layer") ? file.children("layer").size() : 0;
   for (std::size_t i = 0; i < layers; ++i) {
+    if (!file.has(layer_group(i))) {
+      fail(file, "layer",
+           fmt::format("has {} members but none named {} (layers are named 0, 1, ... without gaps)",
+                       layers, i));
+    }
     network.layers.push_back(read_layer(file, layer_group(i)));
   }
   try {
