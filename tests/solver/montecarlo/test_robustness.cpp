@@ -134,7 +134,7 @@ TEST_CASE("time limits have units") {
     CHECK(tiny.sweep({"--time-limit", limit}).code == 0);
   }
   for (const char* limit :
-       {"", "0", "0s", "-1", "s", "10 min", "5m", "1e3", "1.2.3", "nan", "2hours"}) {
+       {"0", "0s", "-1", "s", "10 min", "5m", "1e3", "1.2.3", "nan", "2hours"}) {
     INFO(limit);
     const CliRun refused = tiny.sweep({"--time-limit", limit});
     CHECK(refused.code == 2);
