@@ -34,8 +34,7 @@ volatile std::sig_atomic_t caught_signal = 0;
 
 void remember_signal(int signal) { caught_signal = signal; }
 
-/// While it lives, the first SIGINT or SIGTERM only asks for a stop (a second one ends the
-/// program), and a file that grows over its limit is a write error, not a signal.
+/// While it lives, the first SIGINT or SIGTERM only asks for a stop; a second one ends the program.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -45,14 +44,10 @@ class SignalGuard {
     ask_to_stop.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &ask_to_stop, &old_interrupt_);
     sigaction(SIGTERM, &ask_to_stop, &old_terminate_);
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGXFSZ, &ignore, &old_file_size_);
   }
   ~SignalGuard() {
     sigaction(SIGINT, &old_interrupt_, nullptr);
     sigaction(SIGTERM, &old_terminate_, nullptr);
-    sigaction(SIGXFSZ, &old_file_size_, nullptr);
   }
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
@@ -60,7 +55,6 @@ class SignalGuard {
  private:
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
-  struct sigaction old_file_size_ {};
 };
 
 struct SweepCommandOptions {
