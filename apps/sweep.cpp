@@ -175,6 +175,7 @@ DryRun dry_run(const SweepConfig& sweep, const Backend& backend, const Shard& sh
   const auto all_chips = static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.chips"));
   require_chips(shard, all_chips);
   DryRun result;
+  std::vector<std::string> task_ids;
   result.chips = shard.chips(all_chips);
   for (std::size_t point = 0; point < sweep.points(); ++point) {
     const PointTask task = runner.task(point);
@@ -183,8 +184,10 @@ DryRun dry_run(const SweepConfig& sweep, const Backend& backend, const Shard& sh
     if (memory.total(threads) > result.memory.total(threads)) result.memory = memory;
     nlohmann::ordered_json entry = point_json(sweep, point, hashes);
     entry["codes"] = codes;
+    task_ids.push_back(entry["task_id"].get<std::string>());
     result.points.push_back(entry);
   }
+  require_distinct_points(sweep, task_ids);
   return result;
 }
 
