@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -132,8 +133,13 @@ CommandAction declare_average(CLI::App& app) {
   app.add_option("--set", options->set, "override one key, e.g. workload.bits=6")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--chip", options->chip, "index of the chip")->capture_default_str();
-  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")->type_name("N");
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+  app.add_option("--chip", options->chip, "index of the chip")
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
+      ->capture_default_str();
+  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")
+      ->check(whole_number_of_key("montecarlo.seed"))
+      ->type_name("N");
   add_backend_options(app, options->backend);
   app.add_flag("--json", options->json, "print JSON instead of text");
   return [options](CommandContext& context) { return run_average(context, *options); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,15 +137,15 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   app.add_option("--seed", options.seed, "seed of the errors")
-      ->check(CLI::NonNegativeNumber)
+      ->check(any_seed())
       ->type_name("N")
       ->default_str("1");
   app.add_option("--chip", options.chip, "realization of the errors")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->type_name("N")
       ->default_str("0");
   app.add_option("--mesh-id", options.mesh_id, "mesh number within the chip")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, std::numeric_limits<std::uint16_t>::max()))
       ->type_name("N")
       ->default_str("0");
 }

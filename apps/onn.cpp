@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -176,15 +177,17 @@ CommandAction declare_check(CLI::App& app) {
   app.add_option("--segment", options->segment,
                  "block size of segmented and real_part (default: the smaller side of each weight "
                  "matrix)")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number_of_key("network.segment"))
       ->type_name("N");
   add_choice_option(app, "--mesh", options->mesh, enum_names<Topology::Kind>(),
                     "topology of the meshes");
   app.add_option("--max-codes", options->max_codes,
                  "above this many codes, look at a sample of this size")
       ->capture_default_str();
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
   app.add_option("--sample-seed", options->sample_seed, "seed of that sample")
       ->capture_default_str();
+      ->check(any_seed())
   add_backend_options(app, options->backend);
   app.add_flag("--json", options->json, "print JSON instead of text");
   return [options](CommandContext& context) { return run_check(context, *options); };

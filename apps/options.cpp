@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/options.hpp"
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <ostream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -112,6 +115,30 @@ CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::stri
   if (!value.empty()) option->default_str(value);
   return option;
 }
+
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        std::uint64_t number = 0;
+        const char* const text_end = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), text_end, number);
+        if (error != std::errc() || end != text_end || number < low || number > high) {
+          return fmt::format("'{}' (must be a whole number from {} to {})", text, low, high);
+        }
+        // CLI11 would read a leading zero as octal.
+        text = fmt::format("{}", number);
+        return std::string();
+      },
+      "");
+}
+
+CLI::Validator whole_number_of_key(const std::string& path) {
+  const ConfigKey& key = *find_config_key(path);
+  return whole_number(static_cast<std::uint64_t>(key.minimum),
+                      static_cast<std::uint64_t>(key.maximum));
+}
+
+CLI::Validator any_seed() { return whole_number(0, std::numeric_limits<std::uint64_t>::max()); }
 
 void add_out_option(CLI::App& app, std::string& out) {
   out = "-";

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/command.hpp"
+#include "solver/config/sweep_config.hpp"
 #include "solver/optinc/code.hpp"
 
 namespace optinc {
@@ -48,6 +51,16 @@ CodeFormat requested_format(const FormatOptions& options, int servers);
 CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::string& value,
                                const std::vector<std::string>& choices,
                                const std::string& description);
+
+/// Check of a whole number in [low, high], written with decimal digits only. Unlike CLI11's
+/// conversions it refuses a sign instead of wrapping around, and takes 010 for ten.
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
+
+/// The check of an option that stands for an integer key of the configuration.
+CLI::Validator whole_number_of_key(const std::string& path);
+
+/// The seeds that commands without a configuration take.
+CLI::Validator any_seed();
 
 /// Declares --out FILE|- with "-" as default.
 void add_out_option(CLI::App& app, std::string& out);

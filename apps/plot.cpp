@@ -417,11 +417,11 @@ CommandAction declare_plot(CLI::App& app) {
   add_choice_option(app, "--y-scale", options->y_scale, {"auto", "log", "linear"}, "y axis");
   app.add_option("--title", options->title, "title (default: chips and band)")->type_name("TEXT");
   app.add_option("--width", options->width_px, "width in pixels, 200 to 10000")
-      ->check(CLI::Range(200, 10000))
+      ->check(whole_number(200, 10000))
       ->type_name("N")
       ->default_str("1000");
   app.add_option("--height", options->height_px, "height in pixels, 150 to 10000")
-      ->check(CLI::Range(150, 10000))
+      ->check(whole_number(150, 10000))
       ->type_name("N")
       ->default_str("500");
   app.add_option("--script", options->script, "also write the gnuplot script here")

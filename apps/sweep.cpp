@@ -405,7 +405,6 @@ CommandAction declare_sweep(CLI::App& app) {
       ->type_name("FILE.csv");
   app.add_option("--chips", options->chips, "chips per sweep point, instead of montecarlo.chips")
       ->type_name("N");
-  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")->type_name("N");
   add_backend_options(app, options->backend);
   app.add_option("--shard", options->shard,
                  "only the chips whose number mod n is i, for arrays of jobs; `optinc combine` "
@@ -414,8 +413,12 @@ CommandAction declare_sweep(CLI::App& app) {
       ->default_str(options->shard);
   app.add_option("--threads", options->threads,
                  "chips computed at once; no result depends on it (default: all cores)")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number(1, 4096))
       ->type_name("N");
+      ->check(whole_number_of_key("montecarlo.chips"))
+      ->type_name("N");
+  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")
+      ->check(whole_number_of_key("montecarlo.seed"))
   app.add_option("--time-limit", options->time_limit,
                  "start no new chip after this time (seconds, or with unit s, min, h, d), save "
                  "those in work and return exit code 5 if any are left; the same command goes on")

@@ -66,6 +66,7 @@ CommandAction declare_make(CLI::App& app) {
   app.add_option("--servers", synthetic.servers, "servers N: 2 to 64")->capture_default_str();
   app.add_option("--elements", synthetic.elements, "elements per server, over all tensors")
       ->required();
+      ->check(whole_number_of_key("workload.elements"))
   app.add_option("--tensors", synthetic.tensors,
                  "tensors of nearly equal size; no value depends on it")
       ->capture_default_str();
@@ -77,7 +78,9 @@ CommandAction declare_make(CLI::App& app) {
   app.add_option("--scale", synthetic.scale,
                  "factor on the unit normal, the Laplace of density exp(-|x|)/2, or Student's t")
       ->capture_default_str();
-  app.add_option("--seed", synthetic.seed, "seed of the random numbers")->capture_default_str();
+  app.add_option("--seed", synthetic.seed, "seed of the random numbers")
+      ->check(any_seed())
+      ->capture_default_str();
   app.add_option("--out", options->out, "trace to write (HDF5, optinc-gradient-trace/1)")
       ->type_name("FILE")
       ->required();
