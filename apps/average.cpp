@@ -102,7 +102,11 @@ void print_text(std::ostream& out, const ChipResult& result) {
 }
 
 ExitCode run_average(const CommandContext& context, const AverageOptions& options) {
+  require_file_out(options.out);
   const SweepConfig sweep = load(options);
+  std::vector<std::filesystem::path> inputs = named_files(sweep);
+  if (!options.config.empty()) inputs.emplace_back(options.config);
+  require_other_file("--out", options.out, inputs);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
   ChipRunner runner(sweep, *backend, MetricDetail::per_tensor);
   const TraceAttributes attributes = provenance(sweep, options, backend->name());
@@ -129,11 +133,11 @@ CommandAction declare_average(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--point", options->point,
                  "sweep point of the configuration, from 0; needed where it has several")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N");
   app.add_option("--set", options->set, "override one key, e.g. workload.bits=6")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
   app.add_option("--chip", options->chip, "index of the chip")
       ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->capture_default_str();

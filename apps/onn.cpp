@@ -66,6 +66,7 @@ NetworkShape shape_of(const Network& network, const MappedNetwork& mapped) {
 }
 
 ExitCode run_build(const CommandContext& context, const BuildOptions& options) {
+  require_file_out(options.out);
   const AnalyticOptions analytic{
       .form = parse_enum<AnalyticForm>(options.form).value(),
       .step = options.step == "relu" ? Activation::relu : Activation::clipped_relu};
@@ -183,11 +184,11 @@ CommandAction declare_check(CLI::App& app) {
                     "topology of the meshes");
   app.add_option("--max-codes", options->max_codes,
                  "above this many codes, look at a sample of this size")
-      ->capture_default_str();
       ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
-  app.add_option("--sample-seed", options->sample_seed, "seed of that sample")
       ->capture_default_str();
+  app.add_option("--sample-seed", options->sample_seed, "seed of that sample")
       ->check(any_seed())
+      ->capture_default_str();
   add_backend_options(app, options->backend);
   app.add_flag("--json", options->json, "print JSON instead of text");
   return [options](CommandContext& context) { return run_check(context, *options); };

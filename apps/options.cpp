@@ -160,6 +160,45 @@ void require_csv_out(const std::string& out) {
   }
 }
 
+void require_file_out(const std::string& out) {
+  if (out == "-") throw ConfigError("--out - (HDF5 does not go to standard output); give a file");
+}
+
+void require_other_file(const std::string& option, const std::filesystem::path& out,
+                        const std::vector<std::filesystem::path>& used) {
+  for (const std::filesystem::path& file : used) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(out, file, ignored) ||
+        std::filesystem::weakly_canonical(out, ignored) ==
+            std::filesystem::weakly_canonical(file, ignored)) {
+      throw ConfigError(
+          fmt::format("{} {} is a file that the command uses too (it would be lost); "
+                      "give another name",
+                      option, out.string()));
+    }
+  }
+}
+
+std::vector<std::filesystem::path> named_files(const SweepConfig& sweep) {
+  std::vector<std::filesystem::path> files;
+  const auto add = [&](const std::string& path, const ConfigValue& value) {
+    const ConfigKey* key = find_config_key(path);
+    if (key == nullptr || key->type != ConfigType::file) return;
+    try {
+      files.push_back(sweep.find_file(std::get<std::string>(value)));
+    } catch (const DataError&) {
+      return;  // Whoever needs it reports that.
+    }
+  };
+  for (const auto& [path, value] : sweep.base.values()) add(path, value);
+  for (const AxisGroup& group : sweep.axes) {
+    for (const std::vector<ConfigValue>& row : group.rows) {
+      for (std::size_t i = 0; i < row.size(); ++i) add(group.paths[i], row[i]);
+    }
+  }
+  return files;
+}
+
 void write_result(CommandContext& context, const std::string& out_option, const std::string& text) {
   if (out_option == "-") {
     context.out << text;

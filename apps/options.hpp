@@ -71,6 +71,17 @@ void add_trace_argument(CLI::App& app, std::string& trace);
 /// Throws ConfigError unless `out` names a CSV file: a result is several files beside each other.
 void require_csv_out(const std::string& out);
 
+/// Throws ConfigError where `out` is "-": HDF5 needs a file.
+void require_file_out(const std::string& out);
+
+/// Throws ConfigError where `out`, the value of `option`, is one of the files that the command
+/// reads or writes otherwise: it would be lost.
+void require_other_file(const std::string& option, const std::filesystem::path& out,
+                        const std::vector<std::filesystem::path>& used);
+
+/// The files that fixed keys and axes of a configuration name, without those that are nowhere.
+std::vector<std::filesystem::path> named_files(const SweepConfig& sweep);
+
 /// Writes text to `out_option`: "-" is the context's standard output, else a file, atomically.
 void write_result(CommandContext& context, const std::string& out_option, const std::string& text);
 

@@ -21,6 +21,7 @@
 #include "solver/config/schema.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/montecarlo/columns.hpp"
+#include "solver/montecarlo/result_files.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {
@@ -391,6 +392,15 @@ Figure make_figure(const PlotOptions& options, CommandContext& context) {
   return figure;
 }
 
+/// What a plot reads and its figure.
+std::vector<std::filesystem::path> files_of(const PlotOptions& options) {
+  std::vector<std::filesystem::path> files = {options.out};
+  for (const std::string& input : options.inputs) {
+    files.insert(files.end(), {input, summary_file(input), manifest_file(input)});
+  }
+  return files;
+}
+
 CommandAction declare_plot(CLI::App& app) {
   const auto options = std::make_shared<PlotOptions>();
   app.add_option("RESULT", options->inputs, "results of `optinc sweep`: row or summary files")
@@ -429,6 +439,7 @@ CommandAction declare_plot(CLI::App& app) {
   return [options](CommandContext& context) {
     const Figure figure = make_figure(*options, context);
     if (!options->script.empty()) {
+      require_other_file("--script", options->script, files_of(*options));
       const bool png = std::filesystem::path(options->out).extension() == ".png";
       write_file_atomically(options->script, gnuplot_script(figure, png, options->out));
     }

@@ -365,6 +365,17 @@ ExitCode stopped(CommandContext& context, const SweepCommandOptions& options,
   return caught_signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
 }
 
+/// The result must not take the place of what it is computed from.
+void require_other_result(const SweepCommandOptions& options, const SweepConfig& sweep) {
+  std::vector<std::filesystem::path> inputs = named_files(sweep);
+  inputs.emplace_back(options.config);
+  for (const std::filesystem::path& file :
+       {std::filesystem::path(options.out), summary_file(options.out),
+        manifest_file(options.out)}) {
+    require_other_file("--out", file, inputs);
+  }
+}
+
 ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   const TimeLimit limit(options.time_limit);
   const Shard shard = shard_option(options);
@@ -372,6 +383,7 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
   if (options.dry_run) return print_dry_run(context, sweep, *backend, options);
   require_csv_out(options.out);
+  require_other_result(options, sweep);
   const SignalGuard signals;
   ProgressPrinter printer(context, options.quiet);
   const SweepProgress progress =
@@ -404,6 +416,10 @@ CommandAction declare_sweep(CLI::App& app) {
                  "r.manifest.json beside it")
       ->type_name("FILE.csv");
   app.add_option("--chips", options->chips, "chips per sweep point, instead of montecarlo.chips")
+      ->check(whole_number_of_key("montecarlo.chips"))
+      ->type_name("N");
+  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")
+      ->check(whole_number_of_key("montecarlo.seed"))
       ->type_name("N");
   add_backend_options(app, options->backend);
   app.add_option("--shard", options->shard,
@@ -415,10 +431,6 @@ CommandAction declare_sweep(CLI::App& app) {
                  "chips computed at once; no result depends on it (default: all cores)")
       ->check(whole_number(1, 4096))
       ->type_name("N");
-      ->check(whole_number_of_key("montecarlo.chips"))
-      ->type_name("N");
-  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")
-      ->check(whole_number_of_key("montecarlo.seed"))
   app.add_option("--time-limit", options->time_limit,
                  "start no new chip after this time (seconds, or with unit s, min, h, d), save "
                  "those in work and return exit code 5 if any are left; the same command goes on")

@@ -49,6 +49,7 @@ TraceAttributes origin(const SyntheticOptions& synthetic) {
 }
 
 ExitCode run_make(const CommandContext& context, const MakeOptions& options) {
+  require_file_out(options.out);
   const SyntheticOptions synthetic = requested(options);
   write_trace(options.out, SyntheticGradient(synthetic), origin(synthetic));
   context.out << fmt::format("wrote {}: {}, {} servers, {} elements in {} tensors\n", options.out,
@@ -65,8 +66,8 @@ CommandAction declare_make(CLI::App& app) {
       ->required();
   app.add_option("--servers", synthetic.servers, "servers N: 2 to 64")->capture_default_str();
   app.add_option("--elements", synthetic.elements, "elements per server, over all tensors")
-      ->required();
       ->check(whole_number_of_key("workload.elements"))
+      ->required();
   app.add_option("--tensors", synthetic.tensors,
                  "tensors of nearly equal size; no value depends on it")
       ->capture_default_str();
