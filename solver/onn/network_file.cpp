@@ -96,6 +96,14 @@ NetworkLayer read_layer(const Hdf5File& file, const std::string& group) {
     fail(file, group + "/weight",
          fmt::format("has more than {} rows or columns", largest_dimension));
   }
+  // A short file may claim any size: what it claims must not fill the memory.
+  constexpr std::uint64_t most_weights = std::uint64_t{1} << 26;
+  if (weight.size() > most_weights) {
+    fail(file, group + "/weight", fmt::format("has more than {} elements", most_weights));
+  }
+  if (bias.size() > largest_dimension) {
+    fail(file, group + "/bias", fmt::format("has more than {} elements", largest_dimension));
+  }
   const std::vector<double> weights = weight.read_all();
   const std::vector<double> biases = bias.read_all();
   NetworkLayer layer;
