@@ -447,7 +447,7 @@ TEST_CASE("Compressed matrices take pieces of any size") {
   const Folder folder;
   std::vector<float> matrix(2 * 150'000);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<float>(i % 1000);
-  Hdf5Writer writer(folder / "f.h5");
+  Hdf5Writer writer(folder / "f.h5", folder / "f.h5");
   writer.create_matrix("group/m", 2, 150'000, true);
   for (std::uint64_t first = 0, size = 1; first < 150'000; first += size, size *= 3) {
     size = std::min<std::uint64_t>(size, 150'000 - first);
