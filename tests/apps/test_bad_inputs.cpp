@@ -43,7 +43,7 @@ class ScopedFolder {
   fs::path old_;
 };
 
-void make_good_files() {
+void compute_good_files() {
   REQUIRE(run(words("trace make --kind gaussian --servers 2 --elements 40 --out t.h5")).code == 0);
   REQUIRE(run(words("onn build --servers 2 --bits 4 --out n.h5")).code == 0);
   test::write_text("c.toml", sweep_of_two_points);
@@ -61,6 +61,15 @@ std::map<std::string, std::string> files_here() {
         fs::is_regular_file(entry.symlink_status()) ? test::read_text(entry.path()) : "";
   }
   return files;
+}
+
+void make_good_files() {
+  static const std::map<std::string, std::string> good_files = [] {
+    const ScopedFolder folder;
+    compute_good_files();
+    return files_here();
+  }();
+  for (const auto& [name, content] : good_files) test::write_text(name, content);
 }
 
 /// Whether everything that was there is there still, byte for byte.
