@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -106,7 +107,11 @@ void print_text(std::ostream& out, const ChipResult& result) {
 
 ExitCode average_trace(const CommandContext& context, const AverageOptions& options,
                        const std::function<bool()>& stop_requested) {
+  require_file_out(options.out);
   const SweepConfig sweep = load(options);
+  std::vector<std::filesystem::path> inputs = named_files(sweep);
+  if (!options.config.empty()) inputs.emplace_back(options.config);
+  require_other_file("--out", options.out, inputs);
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
   ChipRunner runner(sweep, *backend, MetricDetail::per_tensor);
   const TraceAttributes attributes = provenance(sweep, options, backend->name());
@@ -141,12 +146,17 @@ CommandAction declare_average(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--point", options->point,
                  "sweep point of the configuration, from 0; needed where it has several")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N");
   app.add_option("--set", options->set, "override one key, e.g. workload.bits=6")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--chip", options->chip, "index of the chip")->capture_default_str();
-  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")->type_name("N");
+  app.add_option("--chip", options->chip, "index of the chip")
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
+      ->capture_default_str();
+  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")
+      ->check(whole_number_of_key("montecarlo.seed"))
+      ->type_name("N");
   add_backend_options(app, options->backend);
   app.add_flag("--json", options->json, "print JSON instead of text");
   return [options](CommandContext& context) { return run_average(context, *options); };

@@ -2,6 +2,7 @@
 #include "apps/cli.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -69,6 +70,12 @@ const Command& take_command(const std::vector<Command>& commands, std::vector<st
   return *command;
 }
 
+/// Unlike a negative number.
+bool looks_like_option(const std::string& arg) {
+  if (arg.rfind("--", 0) == 0) return true;
+  return arg.size() > 1 && arg[0] == '-' && std::isalpha(static_cast<unsigned char>(arg[1])) != 0;
+}
+
 /// What is wrong with `args`: the first unknown option, which may be the cause of everything else,
 /// or else CLI11's message.
 std::string parse_message(const CLI::App& app, const CLI::ParseError& error,
@@ -80,12 +87,35 @@ std::string parse_message(const CLI::App& app, const CLI::ParseError& error,
   for (const std::string& arg : args) {
     if (arg == "--") break;
     const std::string name = arg.substr(0, arg.find('='));
-    if (name.rfind("--", 0) != 0 || contains(known, name)) continue;
+    if (!looks_like_option(name) || contains(known, name)) continue;
     return fmt::format("unknown option '{}' (did you mean '{}'?)", name, nearest_name(name, known));
   }
-  std::string message = error.what();
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  return message;
+  return error.what();
+}
+
+/// Values that only a mistake can give, such as a variable that is not set in `--out "$FILE"`.
+void refuse_missing_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      const std::string name = option->get_name();
+      if (value.empty()) {
+        throw ConfigError(fmt::format("{} is empty; give it a value or leave it out", name));
+      }
+      if (value.rfind("--", 0) == 0 && app.get_option_no_throw(value) != nullptr) {
+        throw ConfigError(
+            fmt::format("{} has no value (option {} comes next); give one", name, value));
+      }
+    }
+  }
+}
+
+/// One line without control characters: names and values of the user may hold any.
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char character) { return std::iscntrl(static_cast<unsigned char>(character)) != 0; }, ' ');
+  return text;
 }
 
 bool is_help_flag(const std::string& arg) { return arg == "--help" || arg == "-h"; }
@@ -105,6 +135,7 @@ ExitCode run_command(const Command& command, std::vector<std::string> args,
   std::reverse(args.begin(), args.end());
   try {
     app.parse(args);
+    refuse_missing_values(app);
   } catch (const CLI::ParseError& error) {
     throw ConfigError(
         fmt::format("{}; see `optinc help {}`", parse_message(app, error, given), command.name));
@@ -172,12 +203,12 @@ int run_cli(const std::vector<std::string>& args, std::ostream& out, std::ostrea
     if (!out) throw DataError("standard output cannot be written (full disk or closed pipe)");
     return static_cast<int>(code);
   } catch (const UserError& error) {
-    err << "optinc: error: " << error.what() << "\n";
+    err << "optinc: error: " << one_line(error.what()) << "\n";
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
     err << "optinc: error: out of memory (use a smaller problem or fewer threads)\n";
   } catch (const std::exception& error) {
-    err << "optinc: internal error: " << error.what() << "\n";
+    err << "optinc: internal error: " << one_line(error.what()) << "\n";
   }
   return static_cast<int>(ExitCode::internal_error);
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -222,6 +223,13 @@ void require_plain_name(const std::filesystem::path& output) {
   }
 }
 
+/// gnuplot does not report that a figure could not be written to its end.
+bool is_whole(const std::string& figure, bool png) {
+  constexpr std::size_t longest_end = 16;
+  const std::size_t start = figure.size() - std::min(figure.size(), longest_end);
+  return figure.find(png ? "IEND" : "</svg>", start) != std::string::npos;
+}
+
 }  // namespace
 
 std::string gnuplot_script(const Figure& figure, bool png, const std::filesystem::path& output) {
@@ -260,10 +268,15 @@ void draw_figure(const Figure& figure, const std::filesystem::path& output) {
     const ProcessResult result = run_program(gnuplot, {"-d", script.string()});
     std::error_code error;
     std::filesystem::remove(script, error);
-    const bool drawn = std::filesystem::file_size(temporary, error) > 0 && !error;
-    if (result.exit_code != 0 || !drawn) {
+    const std::string content = read_text_file(temporary);
+    if (result.exit_code != 0 || content.empty()) {
       throw BackendError(
           fmt::format("gnuplot failed (status {}): {}", result.exit_code, result.error_output));
+    }
+    if (!is_whole(content, png)) {
+      throw DataError(fmt::format(
+          "cannot write {} (gnuplot wrote a part of it only); check the folder and its free space",
+          output.string()));
     }
   });
 }

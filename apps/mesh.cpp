@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "apps/command.hpp"
 #include "apps/options.hpp"
 #include "solver/io/atomic_file.hpp"
+#include "solver/io/file_context.hpp"
 #include "solver/mesh/chip_mesh.hpp"
 #include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
@@ -135,15 +137,15 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   app.add_option("--seed", options.seed, "seed of the errors")
-      ->check(CLI::NonNegativeNumber)
+      ->check(any_seed())
       ->type_name("N")
       ->default_str("1");
   app.add_option("--chip", options.chip, "realization of the errors")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->type_name("N")
       ->default_str("0");
   app.add_option("--mesh-id", options.mesh_id, "mesh number within the chip")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, std::numeric_limits<std::uint16_t>::max()))
       ->type_name("N")
       ->default_str("0");
 }
@@ -201,8 +203,8 @@ ExitCode run_propagate(CommandContext& context, const MeshOptions& options) {
   const MeshFile file = parse_mesh(read_text(options.program), options.program);
   MatrixFile fields = parse_matrix(read_text(options.fields), options.fields, {"x"});
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
-  backend->propagate(perturbed(file, imperfections_of(options.errors), options.errors),
-                     fields.values);
+  const MeshState chip = perturbed(file, imperfections_of(options.errors), options.errors);
+  with_file_name(options.fields, [&] { backend->propagate(chip, fields.values); });
   require_finite(fields.values, options.program);
   const Json document = {{"N", file.program.topology.modes},
                          {"y", matrix_json(fields.values, fields.is_list)}};
@@ -244,11 +246,12 @@ ExitCode run_correct(CommandContext& context, const CorrectOptions& options) {
 ExitCode run_decompose(CommandContext& context, const DecomposeOptions& options) {
   Eigen::MatrixXcd matrix =
       parse_matrix(read_text(options.matrix), options.matrix, {"U_target", "U"}).values;
-  if (options.nearest) matrix = nearest_unitary(matrix);
-  const MeshProgram program =
-      with_mzi_kind(decompose(matrix, parse_enum<Topology::Kind>(options.topology).value(),
-                              options.unitarity_tolerance),
-                    parse_enum<MziKind>(options.mzi).value());
+  const MeshProgram program = with_file_name(options.matrix, [&] {
+    if (options.nearest) matrix = nearest_unitary(matrix);
+    return with_mzi_kind(decompose(matrix, parse_enum<Topology::Kind>(options.topology).value(),
+                                   options.unitarity_tolerance),
+                         parse_enum<MziKind>(options.mzi).value());
+  });
   const std::unique_ptr<Backend> reference = context.registry.create("reference", Precision::f64);
   const double residual = matrix_error(reference->compose(ideal_state(program)), matrix);
   write_result(context, options.out, mesh_json(program, residual));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -65,6 +66,7 @@ NetworkShape shape_of(const Network& network, const MappedNetwork& mapped) {
 }
 
 ExitCode run_build(const CommandContext& context, const BuildOptions& options) {
+  require_file_out(options.out);
   const AnalyticOptions analytic{
       .form = parse_enum<AnalyticForm>(options.form).value(),
       .step = options.step == "relu" ? Activation::relu : Activation::clipped_relu};
@@ -176,14 +178,16 @@ CommandAction declare_check(CLI::App& app) {
   app.add_option("--segment", options->segment,
                  "block size of segmented and real_part (default: the smaller side of each weight "
                  "matrix)")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number_of_key("network.segment"))
       ->type_name("N");
   add_choice_option(app, "--mesh", options->mesh, enum_names<Topology::Kind>(),
                     "topology of the meshes");
   app.add_option("--max-codes", options->max_codes,
                  "above this many codes, look at a sample of this size")
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
       ->capture_default_str();
   app.add_option("--sample-seed", options->sample_seed, "seed of that sample")
+      ->check(any_seed())
       ->capture_default_str();
   add_backend_options(app, options->backend);
   app.add_flag("--json", options->json, "print JSON instead of text");

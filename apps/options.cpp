@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/options.hpp"
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <ostream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -117,6 +120,30 @@ CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::stri
   return option;
 }
 
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        std::uint64_t number = 0;
+        const char* const text_end = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), text_end, number);
+        if (error != std::errc() || end != text_end || number < low || number > high) {
+          return fmt::format("'{}' (must be a whole number from {} to {})", text, low, high);
+        }
+        // CLI11 would read a leading zero as octal.
+        text = fmt::format("{}", number);
+        return std::string();
+      },
+      "");
+}
+
+CLI::Validator whole_number_of_key(const std::string& path) {
+  const ConfigKey& key = *find_config_key(path);
+  return whole_number(static_cast<std::uint64_t>(key.minimum),
+                      static_cast<std::uint64_t>(key.maximum));
+}
+
+CLI::Validator any_seed() { return whole_number(0, std::numeric_limits<std::uint64_t>::max()); }
+
 void add_out_option(CLI::App& app, std::string& out) {
   out = "-";
   app.add_option("--out", out, "output file, - for standard output")
@@ -137,6 +164,45 @@ void require_csv_out(const std::string& out) {
   if (std::filesystem::path(out).extension() != ".csv") {
     throw ConfigError(fmt::format("--out {} (must end in .csv)", out));
   }
+}
+
+void require_file_out(const std::string& out) {
+  if (out == "-") throw ConfigError("--out - (HDF5 does not go to standard output); give a file");
+}
+
+void require_other_file(const std::string& option, const std::filesystem::path& out,
+                        const std::vector<std::filesystem::path>& used) {
+  for (const std::filesystem::path& file : used) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(out, file, ignored) ||
+        std::filesystem::weakly_canonical(out, ignored) ==
+            std::filesystem::weakly_canonical(file, ignored)) {
+      throw ConfigError(
+          fmt::format("{} {} is a file that the command uses too (it would be lost); "
+                      "give another name",
+                      option, out.string()));
+    }
+  }
+}
+
+std::vector<std::filesystem::path> named_files(const SweepConfig& sweep) {
+  std::vector<std::filesystem::path> files;
+  const auto add = [&](const std::string& path, const ConfigValue& value) {
+    const ConfigKey* key = find_config_key(path);
+    if (key == nullptr || key->type != ConfigType::file) return;
+    try {
+      files.push_back(sweep.find_file(std::get<std::string>(value)));
+    } catch (const DataError&) {
+      return;  // Whoever needs it reports that.
+    }
+  };
+  for (const auto& [path, value] : sweep.base.values()) add(path, value);
+  for (const AxisGroup& group : sweep.axes) {
+    for (const std::vector<ConfigValue>& row : group.rows) {
+      for (std::size_t i = 0; i < row.size(); ++i) add(group.paths[i], row[i]);
+    }
+  }
+  return files;
 }
 
 void write_result(CommandContext& context, const std::string& out_option, const std::string& text) {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/command.hpp"
+#include "solver/config/sweep_config.hpp"
 #include "solver/optinc/code.hpp"
 
 namespace optinc {
@@ -52,6 +55,16 @@ CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::stri
                                const std::vector<std::string>& choices,
                                const std::string& description);
 
+/// Check of a whole number in [low, high], written with decimal digits only. Unlike CLI11's
+/// conversions it refuses a sign instead of wrapping around, and takes 010 for ten.
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
+
+/// The check of an option that stands for an integer key of the configuration.
+CLI::Validator whole_number_of_key(const std::string& path);
+
+/// The seeds that commands without a configuration take.
+CLI::Validator any_seed();
+
 /// Declares --out FILE|- with "-" as default.
 void add_out_option(CLI::App& app, std::string& out);
 
@@ -60,6 +73,17 @@ void add_trace_argument(CLI::App& app, std::string& trace);
 
 /// Throws ConfigError unless `out` names a CSV file: a result is several files beside each other.
 void require_csv_out(const std::string& out);
+
+/// Throws ConfigError where `out` is "-": HDF5 needs a file.
+void require_file_out(const std::string& out);
+
+/// Throws ConfigError where `out`, the value of `option`, is one of the files that the command
+/// reads or writes otherwise: it would be lost.
+void require_other_file(const std::string& option, const std::filesystem::path& out,
+                        const std::vector<std::filesystem::path>& used);
+
+/// The files that fixed keys and axes of a configuration name, without those that are nowhere.
+std::vector<std::filesystem::path> named_files(const SweepConfig& sweep);
 
 /// Writes text to `out_option`: "-" is the context's standard output, else a file, atomically.
 void write_result(CommandContext& context, const std::string& out_option, const std::string& text);

@@ -21,6 +21,7 @@
 #include "solver/config/schema.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/montecarlo/columns.hpp"
+#include "solver/montecarlo/result_files.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {
@@ -447,6 +448,15 @@ Figure make_figure(const PlotOptions& options, CommandContext& context) {
   return figure;
 }
 
+/// What a plot reads and its figure.
+std::vector<std::filesystem::path> files_of(const PlotOptions& options) {
+  std::vector<std::filesystem::path> files = {options.out};
+  for (const std::string& input : options.inputs) {
+    files.insert(files.end(), {input, summary_file(input), manifest_file(input)});
+  }
+  return files;
+}
+
 CommandAction declare_plot(CLI::App& app) {
   const auto options = std::make_shared<PlotOptions>();
   app.add_option("RESULT", options->inputs, "results of `optinc sweep`: row or summary files")
@@ -473,12 +483,12 @@ CommandAction declare_plot(CLI::App& app) {
   add_choice_option(app, "--y-scale", options->y_scale, {"auto", "log", "linear"}, "y axis");
   app.add_option("--title", options->title, "title (default: chips and band)")->type_name("TEXT");
   app.add_option("--width", options->width_px, "width in pixels, 200 to 10000")
-      ->check(CLI::Range(200, 10000))
+      ->check(whole_number(200, 10000))
       ->type_name("N")
       ->default_str("1000");
   app.add_option("--height", options->height_px,
                  "height in pixels, 150 to 10000; without it, --x tensor adds room for the names")
-      ->check(CLI::Range(150, 10000))
+      ->check(whole_number(150, 10000))
       ->type_name("N")
       ->default_str("500");
   app.add_option("--script", options->script, "also write the gnuplot script here")
@@ -486,6 +496,7 @@ CommandAction declare_plot(CLI::App& app) {
   return [options](CommandContext& context) {
     const Figure figure = make_figure(*options, context);
     if (!options->script.empty()) {
+      require_other_file("--script", options->script, files_of(*options));
       const bool png = std::filesystem::path(options->out).extension() == ".png";
       write_file_atomically(options->script, gnuplot_script(figure, png, options->out));
     }

@@ -24,15 +24,11 @@ SignalGuard::SignalGuard() {
   ask_to_stop.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &ask_to_stop, &old_interrupt_);
   sigaction(SIGTERM, &ask_to_stop, &old_terminate_);
-  struct sigaction ignore {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGXFSZ, &ignore, &old_file_size_);
 }
 
 SignalGuard::~SignalGuard() {
   sigaction(SIGINT, &old_interrupt_, nullptr);
   sigaction(SIGTERM, &old_terminate_, nullptr);
-  sigaction(SIGXFSZ, &old_file_size_, nullptr);
 }
 
 bool SignalGuard::caught() const { return caught_signal != 0; }

@@ -10,8 +10,8 @@
 
 namespace optinc {
 
-/// While it lives, the first SIGINT or SIGTERM only asks for a stop (a second one ends the
-/// program), and a file that grows over its limit is a write error, not a signal. One at a time.
+/// While it lives, the first SIGINT or SIGTERM only asks for a stop; a second one ends the program.
+/// One at a time.
 class SignalGuard {
  public:
   SignalGuard();
@@ -28,7 +28,6 @@ class SignalGuard {
  private:
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
-  struct sigaction old_file_size_ {};
 };
 
 /// Runs `work` under a SignalGuard. It gets the question whether to stop; once it throws Stopped,

@@ -140,6 +140,7 @@ DryRun dry_run(const SweepConfig& sweep, const Backend& backend, const Shard& sh
   const auto all_chips = static_cast<std::uint64_t>(sweep.point(0).integer("montecarlo.chips"));
   require_chips(shard, all_chips);
   DryRun result;
+  std::vector<std::string> task_ids;
   result.chips = shard.chips(all_chips);
   for (std::size_t point = 0; point < sweep.points(); ++point) {
     const PointTask task = runner.task(point);
@@ -149,8 +150,10 @@ DryRun dry_run(const SweepConfig& sweep, const Backend& backend, const Shard& sh
     nlohmann::ordered_json entry = point_json(sweep, point, hashes);
     entry["codes"] = size.codes;
     entry["evaluated"] = size.entries;
+    task_ids.push_back(entry["task_id"].get<std::string>());
     result.points.push_back(entry);
   }
+  require_distinct_points(sweep, task_ids);
   return result;
 }
 
@@ -328,6 +331,21 @@ ExitCode stopped(CommandContext& context, const SweepCommandOptions& options,
   return by_signal ? signals.exit_code() : ExitCode::time_limit;
 }
 
+/// The result must not take the place of what it is computed from.
+void require_other_result(const SweepCommandOptions& options, const SweepConfig& sweep) {
+  std::vector<std::filesystem::path> inputs = named_files(sweep);
+  inputs.emplace_back(options.config);
+  std::vector<std::filesystem::path> results = {options.out, summary_file(options.out),
+                                                manifest_file(options.out)};
+  if (options.layers) {
+    results.push_back(tensor_file(options.out));
+    results.push_back(tensor_summary_file(options.out));
+  }
+  for (const std::filesystem::path& file : results) {
+    require_other_file("--out", file, inputs);
+  }
+}
+
 ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   const TimeLimit limit(options.time_limit);
   const Shard shard = shard_option(options);
@@ -335,6 +353,7 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   const std::unique_ptr<Backend> backend = create_backend(options.backend, context.registry);
   if (options.dry_run) return print_dry_run(context, sweep, *backend, options);
   require_csv_out(options.out);
+  require_other_result(options, sweep);
   const SignalGuard signals;
   ProgressPrinter printer(context, options.quiet);
   const SweepProgress progress =
@@ -368,8 +387,11 @@ CommandAction declare_sweep(CLI::App& app) {
                  "r.manifest.json beside it")
       ->type_name("FILE.csv");
   app.add_option("--chips", options->chips, "chips per sweep point, instead of montecarlo.chips")
+      ->check(whole_number_of_key("montecarlo.chips"))
       ->type_name("N");
-  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")->type_name("N");
+  app.add_option("--seed", options->seed, "seed, instead of montecarlo.seed")
+      ->check(whole_number_of_key("montecarlo.seed"))
+      ->type_name("N");
   add_backend_options(app, options->backend);
   app.add_option("--shard", options->shard,
                  "only the chips whose number mod n is i, for arrays of jobs; `optinc combine` "
@@ -378,7 +400,7 @@ CommandAction declare_sweep(CLI::App& app) {
       ->default_str(options->shard);
   app.add_option("--threads", options->threads,
                  "chips computed at once; no result depends on it (default: all cores)")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number(1, 4096))
       ->type_name("N");
   app.add_option("--time-limit", options->time_limit,
                  "start no new chip after this time (seconds, or with unit s, min, h, d), save "

@@ -131,7 +131,7 @@ CommandAction declare_trace_info(CLI::App& app) {
   app.add_option("--bits", options->bits, "Bits per transmitted value: even, 4 to 16")
       ->capture_default_str();
   app.add_option("--block", options->block, "Elements that share one quantiser scale")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number_of_key("workload.block"))
       ->capture_default_str();
   app.add_flag("--json", options->json, "Print JSON instead of text");
   return [options](CommandContext& context) { return run_trace_info(context, *options); };

@@ -53,6 +53,7 @@ TraceAttributes origin(const SyntheticOptions& synthetic) {
 }
 
 ExitCode run_make(const CommandContext& context, const MakeOptions& options) {
+  require_file_out(options.out);
   const SyntheticOptions synthetic = requested(options);
   const std::string loss = fmt::format("{} was not written", options.out);
   return run_stoppable(context, loss, [&](const std::function<bool()>& stop) {
@@ -73,6 +74,7 @@ CommandAction declare_make(CLI::App& app) {
       ->required();
   app.add_option("--servers", synthetic.servers, "servers N: 2 to 64")->capture_default_str();
   app.add_option("--elements", synthetic.elements, "elements per server, over all tensors")
+      ->check(whole_number_of_key("workload.elements"))
       ->required();
   app.add_option("--tensors", synthetic.tensors,
                  "tensors of nearly equal size; no value depends on it")
@@ -85,7 +87,9 @@ CommandAction declare_make(CLI::App& app) {
   app.add_option("--scale", synthetic.scale,
                  "factor on the unit normal, the Laplace of density exp(-|x|)/2, or Student's t")
       ->capture_default_str();
-  app.add_option("--seed", synthetic.seed, "seed of the random numbers")->capture_default_str();
+  app.add_option("--seed", synthetic.seed, "seed of the random numbers")
+      ->check(any_seed())
+      ->capture_default_str();
   app.add_option("--out", options->out, "trace to write (HDF5, optinc-gradient-trace/1)")
       ->type_name("FILE")
       ->required();

@@ -183,7 +183,7 @@ CommandAction declare_stats(CLI::App& app) {
       ->type_name("N");
   add_format_options(app, options->format);
   app.add_option("--block", options->block, "elements that share one quantiser scale")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number_of_key("workload.block"))
       ->capture_default_str();
   app.add_flag("--power-of-two-scale", options->power_of_two_scale,
                "round block scales up to powers of two");
@@ -191,6 +191,7 @@ CommandAction declare_stats(CLI::App& app) {
                                          "round up or down at random, right on average, instead "
                                          "of half to even");
   app.add_option("--seed", options->seed, "seed of stochastic rounding")
+      ->check(any_seed())
       ->capture_default_str()
       ->needs(stochastic);
   app.add_flag("--json", options->json, "print JSON instead of text");

@@ -50,13 +50,16 @@ const ConfigKey& require_key(const std::string& path, const std::string& where) 
   return *key;
 }
 
+template <class Number>
+[[noreturn]] void fail_range(const ConfigKey& key, Number number, const std::string& where) {
+  fail(where,
+       fmt::format("{} = {} (must lie in {} .. {})", key.path, number, key.minimum, key.maximum));
+}
+
 double require_in_range(const ConfigKey& key, double number, const std::string& where) {
   if (!std::isfinite(number))
     fail(where, fmt::format("{} = {} (must be finite)", key.path, number));
-  if (number < key.minimum || number > key.maximum) {
-    fail(where,
-         fmt::format("{} = {} (must lie in {} .. {})", key.path, number, key.minimum, key.maximum));
-  }
+  if (number < key.minimum || number > key.maximum) fail_range(key, number, where);
   return number;
 }
 
@@ -69,6 +72,9 @@ ConfigValue real_value(const ConfigKey& key, const toml::node& node, const std::
 ConfigValue integer_value(const ConfigKey& key, const toml::node& node, const std::string& where) {
   if (!node.is_integer()) fail(where, fmt::format("{} must be an integer", key.path));
   const std::int64_t number = *node.value_exact<std::int64_t>();
+  // All ranges end here: beyond it a double would round the number back into the range.
+  constexpr std::int64_t largest_exact = std::int64_t{1} << 53;
+  if (number > largest_exact || number < -largest_exact) fail_range(key, number, where);
   require_in_range(key, static_cast<double>(number), where);
   return number;
 }
@@ -160,6 +166,16 @@ std::vector<double> spaced_values(const toml::node& node, bool logarithmic,
   return values;
 }
 
+/// A number of a linspace or logspace as a value of the key.
+ConfigValue spaced_value(const ConfigKey& key, double number, const std::string& where) {
+  if (key.type != ConfigType::integer) return key_value(key, toml::value<double>(number), where);
+  if (number != std::round(number)) {
+    fail(where, fmt::format("{} takes whole numbers, the axis gives {}", key.path, number));
+  }
+  require_in_range(key, number, where);
+  return key_value(key, toml::value<std::int64_t>(static_cast<std::int64_t>(number)), where);
+}
+
 std::vector<ConfigValue> axis_values(const ConfigKey& key, const toml::table& axis,
                                      const std::string& name, const std::string& where) {
   std::vector<ConfigValue> values;
@@ -169,15 +185,7 @@ std::vector<ConfigValue> axis_values(const ConfigKey& key, const toml::table& ax
     if (node == nullptr) continue;
     ++given;
     for (const double number : spaced_values(*node, logarithmic, place(name, node->source()))) {
-      if (key.type != ConfigType::real && number != std::round(number)) {
-        fail(where, fmt::format("{} takes whole numbers, the axis gives {}", key.path, number));
-      }
-      const toml::value<double> real(number);
-      const toml::value<std::int64_t> whole(static_cast<std::int64_t>(number));
-      const toml::node& entry = key.type == ConfigType::real
-                                    ? static_cast<const toml::node&>(real)
-                                    : static_cast<const toml::node&>(whole);
-      values.push_back(key_value(key, entry, where));
+      values.push_back(spaced_value(key, number, where));
     }
   }
   if (const toml::node* node = axis.get("values")) {

@@ -198,7 +198,7 @@ void write_trace(const std::filesystem::path& path, const TraceData& data) {
 void write_gradient_file(const std::filesystem::path& path, const GradientFileHeader& header,
                          const std::function<void(const GradientSink&)>& produce) {
   replace_atomically(path, [&](const std::filesystem::path& temporary) {
-    Hdf5Writer writer(temporary);
+    Hdf5Writer writer(temporary, path);
     std::vector<std::string> names;
     for (const TraceTensor& tensor : header.tensors) names.push_back(tensor.name);
     writer.write_string("/", "format", header.format);

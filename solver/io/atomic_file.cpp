@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 class Descriptor {
  public:
   Descriptor(const fs::path& path, int flags)
-      : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
   ~Descriptor() {
     if (is_open()) ::close(descriptor_);
   }
@@ -35,26 +35,27 @@ class Descriptor {
 
   bool is_open() const { return descriptor_ >= 0; }
 
-  void write(std::string_view content) const {
+  /// Writes everything; false with errno set when that fails.
+  bool write(std::string_view content) const {
     while (!content.empty()) {
       const ssize_t written = ::write(descriptor_, content.data(), content.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw_errno("write", path_);
+      if (written < 0) return false;
       content.remove_prefix(static_cast<std::size_t>(written));
     }
+    return true;
   }
 
   bool sync() const { return ::fsync(descriptor_) == 0; }
 
  private:
-  fs::path path_;
   int descriptor_;
 };
 
 /// An empty file beside the target, removed again unless it was renamed.
 class Temporary {
  public:
-  explicit Temporary(const fs::path& target) {
+  explicit Temporary(const fs::path& target) : target_(target) {
     for (int attempt = 0;; ++attempt) {
       path_ = target.parent_path() /
               fmt::format(".{}.{}-{}.tmp", target.filename().string(), ::getpid(), attempt);
@@ -72,15 +73,16 @@ class Temporary {
 
   void sync() const {
     const Descriptor file(path_, O_RDONLY);
-    if (!file.is_open() || !file.sync()) throw_errno("write", path_);
+    if (!file.is_open() || !file.sync()) throw_errno("write", target_);
   }
 
-  void rename_to(const fs::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) throw_errno("write", target);
+  void rename_to_target() {
+    if (::rename(path_.c_str(), target_.c_str()) != 0) throw_errno("write", target_);
     renamed_ = true;
   }
 
  private:
+  fs::path target_;
   fs::path path_;
   bool renamed_ = false;
 };
@@ -110,15 +112,14 @@ void replace_atomically(const fs::path& target,
   Temporary temporary(file);
   write(temporary.path());
   temporary.sync();
-  temporary.rename_to(file);
+  temporary.rename_to_target();
   sync_folder_of(file);
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
   replace_atomically(path, [&](const fs::path& temporary) {
     const Descriptor file(temporary, O_WRONLY);
-    if (!file.is_open()) throw_errno("write", path);
-    file.write(content);
+    if (!file.is_open() || !file.write(content)) throw_errno("write", path);
   });
 }
 

@@ -73,10 +73,23 @@ herr_t keep_description(unsigned /*position*/, const H5E_error2_t* error, void* 
   return 0;
 }
 
+/// HDF5 says of a system call that failed when it was, and all its arguments; what helps is the
+/// error of the system.
+std::string without_call_details(const std::string& text) {
+  const std::size_t details = text.find(": time = ");
+  if (details == std::string::npos) return text;
+  constexpr std::string_view label = "error message = '";
+  const std::size_t start = text.find(label, details);
+  if (start == std::string::npos) return text.substr(0, details);
+  const std::size_t first = start + label.size();
+  return fmt::format("{}: {}", text.substr(0, details),
+                     text.substr(first, text.find('\'', first) - first));
+}
+
 std::string innermost_reason() {
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &keep_description, &text);
-  return text.empty() ? "HDF5 gives no reason" : text;
+  return text.empty() ? "HDF5 gives no reason" : without_call_details(text);
 }
 
 /// Errors of one file: each names the file, the object and a reason.
@@ -84,11 +97,12 @@ class Place {
  public:
   explicit Place(
       std::string file,
-      std::string advice = "check that the file is complete and has the documented layout")
-      : file_(std::move(file)), advice_(std::move(advice)) {}
+      std::string advice = "check that the file is complete and has the documented layout",
+      const char* action = "use")
+      : file_(std::move(file)), advice_(std::move(advice)), action_(action) {}
 
   [[noreturn]] void fail(const std::string& object, std::string_view reason) const {
-    throw DataError(fmt::format("cannot use {} in {} ({}); {}",
+    throw DataError(fmt::format("cannot {} {} in {} ({}); {}", action_,
                                 object == "/" ? "the root group" : object, file_, reason, advice_));
   }
 
@@ -106,6 +120,7 @@ class Place {
  private:
   std::string file_;
   std::string advice_;
+  const char* action_;
 };
 
 std::string attribute_place(const std::string& object, const std::string& name) {
@@ -475,10 +490,10 @@ struct Hdf5Writer::Impl {
     create(unique_name(), in_memory.get());
   }
 
-  explicit Impl(const std::filesystem::path& path)
-      : place(path.string(), "check the folder, its permissions and free space"),
+  Impl(const std::filesystem::path& temporary, const std::filesystem::path& target)
+      : place(target.string(), "check the folder, its permissions and free space", "write"),
         link_properties(new_links()) {
-    create(path.string(), H5P_DEFAULT);
+    create(temporary.string(), H5P_DEFAULT);
   }
 
   static PropertiesHandle new_links() {
@@ -595,7 +610,8 @@ struct Hdf5Writer::Impl {
 };
 
 Hdf5Writer::Hdf5Writer() : impl_(std::make_unique<Impl>()) {}
-Hdf5Writer::Hdf5Writer(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
+Hdf5Writer::Hdf5Writer(const std::filesystem::path& temporary, const std::filesystem::path& target)
+    : impl_(std::make_unique<Impl>(temporary, target)) {}
 Hdf5Writer::~Hdf5Writer() = default;
 Hdf5Writer::Hdf5Writer(Hdf5Writer&&) noexcept = default;
 Hdf5Writer& Hdf5Writer::operator=(Hdf5Writer&&) noexcept = default;

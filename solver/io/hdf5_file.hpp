@@ -91,8 +91,9 @@ class Hdf5Writer {
  public:
   Hdf5Writer();
 
-  /// Builds the file at `path` instead, which replace_atomically has given; `close` ends it.
-  explicit Hdf5Writer(const std::filesystem::path& path);
+  /// Builds the file at `temporary` instead, which replace_atomically has given to replace
+  /// `target`; `close` ends it. Messages name the target.
+  Hdf5Writer(const std::filesystem::path& temporary, const std::filesystem::path& target);
   ~Hdf5Writer();
   Hdf5Writer(Hdf5Writer&&) noexcept;
   Hdf5Writer& operator=(Hdf5Writer&&) noexcept;

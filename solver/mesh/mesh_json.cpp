@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/error.hpp"
+#include "solver/io/file_context.hpp"
+#include "solver/io/json_problem.hpp"
 #include "solver/names.hpp"
 #include "solver/text.hpp"
 
@@ -29,7 +31,7 @@ Json parse_document(const std::string& text, const std::string& name) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {
-    fail(name, fmt::format("is not JSON ({})", error.what()));
+    fail(name, fmt::format("is not JSON ({})", json_problem(error)));
   }
 }
 
@@ -125,7 +127,8 @@ Topology read_topology(const Json& document, const std::string& name) {
   const bool has_columns = document.contains("shifts") || document.contains("lens");
   // A cross-check case names a Reck mesh and lists its columns too.
   if (topology == "columns" || (topology == "reck" && has_columns)) {
-    const Topology columns = column_topology(modes, read_columns(document, name));
+    const std::vector<MeshColumn> listed = read_columns(document, name);
+    const Topology columns = with_file_name(name, [&] { return column_topology(modes, listed); });
     const Topology reck = reck_topology(modes);
     return columns.columns == reck.columns && topology == "reck" ? reck : columns;
   }

@@ -14,6 +14,7 @@
 #include "build_info.hpp"
 #include "solver/error.hpp"
 #include "solver/io/atomic_file.hpp"
+#include "solver/io/json_problem.hpp"
 #include "solver/montecarlo/columns.hpp"
 #include "solver/text.hpp"
 
@@ -243,6 +244,9 @@ Manifest read_manifest(const std::filesystem::path& path, const std::string& adv
     throw DataError(fmt::format("{} is missing (it says what the rows beside it are); {}",
                                 path.string(), advice));
   }
+  const auto damaged = [&](const std::string& problem) {
+    return DataError(fmt::format("{} is damaged ({}); {}", path.string(), problem, advice));
+  };
   try {
     Manifest manifest = manifest_from(Json::parse(file));
     // Whoever reads it relies on these.
@@ -251,8 +255,10 @@ Manifest read_manifest(const std::filesystem::path& path, const std::string& adv
     (void)number_setting(manifest, "montecarlo.chips");
     (void)number_setting(manifest, "report.yield_limit");
     return manifest;
-  } catch (const std::exception& error) {
-    throw DataError(fmt::format("{} is damaged ({}); {}", path.string(), error.what(), advice));
+  } catch (const UserError& error) {
+    throw damaged(error.what());
+  } catch (const Json::exception& error) {
+    throw damaged(json_problem(error));
   }
 }
 

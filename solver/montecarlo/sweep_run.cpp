@@ -74,6 +74,15 @@ void require_possible(const RunIdentity& identity, bool adaptive) {
   }
 }
 
+std::string axis_text(const SweepConfig& sweep, std::size_t point) {
+  const ResolvedConfig config = sweep.point(point);
+  std::vector<std::string> texts;
+  for (const std::string& path : sweep.axis_paths()) {
+    texts.push_back(fmt::format("{} = {}", path, value_text(config.values().at(path))));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 /// The files of one run and what it has to remember between rows.
 class SweepRun {
  public:
@@ -115,24 +124,7 @@ class SweepRun {
     for (std::size_t point = 0; point < sweep_.points(); ++point) runner_.task(point);
     FileHashes hashes;
     manifest_ = make_manifest(sweep_, options_.identity, hashes);
-    std::map<std::string_view, std::size_t> seen;
-    for (std::size_t point = 0; point < sweep_.points(); ++point) {
-      const auto [first, is_new] = seen.emplace(manifest_.task_ids[point], point);
-      if (!is_new) {
-        throw ConfigError(
-            fmt::format("sweep points {} and {} are the same ({}); remove the repeated axis value",
-                        first->second + 1, point + 1, axis_text(point)));
-      }
-    }
-  }
-
-  std::string axis_text(std::size_t point) const {
-    const ResolvedConfig config = sweep_.point(point);
-    std::vector<std::string> texts;
-    for (const std::string& path : sweep_.axis_paths()) {
-      texts.push_back(fmt::format("{} = {}", path, value_text(config.values().at(path))));
-    }
-    return fmt::format("{}", fmt::join(texts, ", "));
+    require_distinct_points(sweep_, manifest_.task_ids);
   }
 
   /// Compares with what is there; may start over.
@@ -472,6 +464,18 @@ class SweepRun {
 };
 
 }  // namespace
+
+void require_distinct_points(const SweepConfig& sweep, const std::vector<std::string>& task_ids) {
+  std::map<std::string_view, std::size_t> seen;
+  for (std::size_t point = 0; point < task_ids.size(); ++point) {
+    const auto [first, is_new] = seen.emplace(task_ids[point], point);
+    if (!is_new) {
+      throw ConfigError(
+          fmt::format("sweep points {} and {} are the same ({}); remove the repeated axis value",
+                      first->second + 1, point + 1, axis_text(sweep, point)));
+    }
+  }
+}
 
 SweepProgress run_sweep(const SweepConfig& sweep, const Backend& backend,
                         const SweepOptions& options) {

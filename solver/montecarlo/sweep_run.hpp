@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "solver/backend/backend.hpp"
 #include "solver/config/sweep_config.hpp"
@@ -39,5 +40,9 @@ struct SweepOptions {
 /// holds rows that this one did not write, is in use, or cannot be written.
 SweepProgress run_sweep(const SweepConfig& sweep, const Backend& backend,
                         const SweepOptions& options);
+
+/// Throws ConfigError where two points of the sweep have the same task id: their rows could not be
+/// told apart. Args: task_ids, one per point.
+void require_distinct_points(const SweepConfig& sweep, const std::vector<std::string>& task_ids);
 
 }  // namespace optinc

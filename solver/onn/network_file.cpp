@@ -73,14 +73,15 @@ void refuse_unbuilt(const Hdf5File& file, const std::string& group) {
   }
   if (file.has_attribute(group, "mapping") && file.read_string(group, "mapping") != "svd") {
     fail(file, group,
-         fmt::format("has mapping = \"{}\" is part of the design and not built yet (known: svd)",
-                     file.read_string(group, "mapping")));
+         fmt::format(
+             "has mapping = \"{}\", which is part of the design and not built yet (known: svd)",
+             file.read_string(group, "mapping")));
   }
   if (file.has_attribute(group, "topology") && file.read_string(group, "topology") != "clements") {
     fail(file, group,
-         fmt::format(
-             "has topology = \"{}\" is part of the design and not built yet (known: clements)",
-             file.read_string(group, "topology")));
+         fmt::format("has topology = \"{}\", which is part of the design and not built yet (known: "
+                     "clements)",
+                     file.read_string(group, "topology")));
   }
 }
 
@@ -94,6 +95,14 @@ NetworkLayer read_layer(const Hdf5File& file, const std::string& group) {
   if (weight.shape()[0] > largest_dimension || weight.shape()[1] > largest_dimension) {
     fail(file, group + "/weight",
          fmt::format("has more than {} rows or columns", largest_dimension));
+  }
+  // A short file may claim any size: what it claims must not fill the memory.
+  constexpr std::uint64_t most_weights = std::uint64_t{1} << 26;
+  if (weight.size() > most_weights) {
+    fail(file, group + "/weight", fmt::format("has more than {} elements", most_weights));
+  }
+  if (bias.size() > largest_dimension) {
+    fail(file, group + "/bias", fmt::format("has more than {} elements", largest_dimension));
   }
   const std::vector<double> weights = weight.read_all();
   const std::vector<double> biases = bias.read_all();
@@ -137,6 +146,11 @@ Network read_network(const std::filesystem::path& path) {
   Network network{.format = read_format(file), .kind = file.read_string("/", "kind"), .layers = {}};
   const std::size_t layers = file.has("layer") ? file.children("layer").size() : 0;
   for (std::size_t i = 0; i < layers; ++i) {
+    if (!file.has(layer_group(i))) {
+      fail(file, "layer",
+           fmt::format("has {} members but none named {} (layers are named 0, 1, ... without gaps)",
+                       layers, i));
+    }
     network.layers.push_back(read_layer(file, layer_group(i)));
   }
   try {

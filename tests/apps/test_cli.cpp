@@ -13,23 +13,15 @@
 #include "solver/config/schema.hpp"
 #include "solver/montecarlo/columns.hpp"
 #include "tests/apps/cli_run.hpp"
+#include "tests/apps/words.hpp"
 
 namespace optinc {
 namespace {
 
 using test::contains;
 using test::run;
-
-std::vector<std::string> words(const std::string& text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
-}
-
-std::vector<std::string> words_and(const std::string& text, const std::string& last) {
-  std::vector<std::string> result = words(text);
-  result.push_back(last);
-  return result;
-}
+using test::words;
+using test::words_and;
 
 std::vector<std::string> visible_option_names(const Command& command) {
   CLI::App app;

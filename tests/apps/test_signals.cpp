@@ -61,7 +61,7 @@ bool has_hidden_file(const std::filesystem::path& folder) {
 /// A trace of 2e11 zeros in a small file: none of its chunks is stored.
 void write_endless_trace(const std::filesystem::path& path) {
   write_text(path, "");
-  Hdf5Writer writer(path);
+  Hdf5Writer writer(path, path);
   writer.write_string("/", "format", "optinc-gradient-trace/1");
   writer.write_int("/", "servers", 2);
   writer.write_strings("/", "tensors", {"w"});
@@ -132,12 +132,12 @@ TEST_CASE("a gradient that is stopped while it is written leaves the old file al
     write_text(out, "old");
     CHECK_THROWS_AS(write_trace(out, *stopping_source(options, question), {}), Stopped);
     CHECK_THROWS_AS(write_average(out, *stopping_source(options, question), format, quantiser,
-                                  {.codes = codes, .decoded = decoded}, {}),
+                                  code_decoder(format, codes, decoded), {}),
                     Stopped);
     CHECK(read_text(out) == "old");
     CHECK(folder.files() == 1);
     write_average(out, *stopping_source(options, -1), format, quantiser,
-                  {.codes = codes, .decoded = decoded}, {});
+                  code_decoder(format, codes, decoded), {});
     CHECK(read_text(out) != "old");
   }
 }

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include <hdf5.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "solver/error.hpp"
@@ -23,6 +21,8 @@
 #include "solver/io/atomic_file.hpp"
 #include "solver/io/hash.hpp"
 #include "solver/io/hdf5_file.hpp"
+#include "tests/support/file_size_limit.hpp"
+#include "tests/support/raw_hdf5.hpp"
 
 namespace optinc {
 namespace {
@@ -32,6 +32,8 @@ namespace fs = std::filesystem;
 /// As the library does ahead of its first call; here the tests' own calls may come first.
 [[maybe_unused]] const herr_t without_cleanup_at_exit = H5dont_atexit();
 using Catch::Matchers::Contains;
+using test::append_raw;
+using test::FileSizeLimit;
 
 /// A folder of its own, removed at the end.
 class Folder {
@@ -53,26 +55,6 @@ class Folder {
 
  private:
   fs::path path_;
-};
-
-/// Lets files grow to `bytes` only, which looks to a writer like a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int);
 };
 
 std::string content_of(const fs::path& path) {
@@ -110,23 +92,6 @@ TraceData small_trace() {
   data.tensors = {{"first", 3}, {"folder/second", 2}};
   data.values = {{1, 2, 3, 4, 5, 6}, {-1, 0, 0.5F, 1e-30F}};
   return data;
-}
-
-/// Writes a dataset with the HDF5 library alone, in a type that our writer does not produce.
-void append_raw(const fs::path& path, const std::string& name, hid_t file_type, hid_t memory_type,
-                const std::vector<hsize_t>& shape, const void* values) {
-  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
-  const hid_t links = H5Pcreate(H5P_LINK_CREATE);
-  H5Pset_create_intermediate_group(links, 1);
-  const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
-  const hid_t dataset =
-      H5Dcreate2(file, name.c_str(), file_type, space, links, H5P_DEFAULT, H5P_DEFAULT);
-  REQUIRE(dataset >= 0);
-  REQUIRE(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-  H5Dclose(dataset);
-  H5Sclose(space);
-  H5Pclose(links);
-  H5Fclose(file);
 }
 
 void replace_by_empty_list(const fs::path& path, const char* attribute_name) {
@@ -451,7 +416,7 @@ TEST_CASE("Compressed matrices take pieces of any size") {
   const Folder folder;
   std::vector<float> matrix(2 * 150'000);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<float>(i % 1000);
-  Hdf5Writer writer(folder / "f.h5");
+  Hdf5Writer writer(folder / "f.h5", folder / "f.h5");
   writer.create_matrix("group/m", 2, 150'000, true);
   for (std::uint64_t first = 0, size = 1; first < 150'000; first += size, size *= 3) {
     size = std::min<std::uint64_t>(size, 150'000 - first);

@@ -123,7 +123,7 @@ TEST_CASE("a shard of one point goes on with more chips") {
 
 TEST_CASE("a shard that cannot be is a usage error") {
   const TinySweep tiny;
-  for (const std::string shard : {"3/3", "0/0", "x", ""}) {
+  for (const std::string shard : {"3/3", "0/0", "x"}) {
     const CliRun refused = tiny.sweep({"--shard", shard});
     CHECK(refused.code == 2);
     CHECK(contains(refused.err, "0 <= i < n"));

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "solver/error.hpp"
+
+namespace optinc {
+
+/// What `action` returns. A UserError that it throws is thrown on with the same exit code and
+/// `file` in front: for code that works on the content of a file without knowing its name.
+template <class Action>
+auto with_file_name(const std::string& file, const Action& action) {
+  try {
+    return action();
+  } catch (const UserError& error) {
+    throw UserError(error.code(), fmt::format("{}: {}", file, error.what()));
+  }
+}
+
+}  // namespace optinc
