@@ -132,7 +132,8 @@ std::vector<RealLayer> paper_layers() {
   std::vector<RealLayer> layers;
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     const std::vector<double> weights =
-        draws(static_cast<std::size_t>(widths[i] * widths[i + 1]), normal_sequence);
+        draws(static_cast<std::size_t>(widths[i]) * static_cast<std::size_t>(widths[i + 1]),
+              normal_sequence);
     const bool last = i + 2 == widths.size();
     layers.push_back(
         {.weight = Eigen::Map<const Eigen::MatrixXd>(weights.data(), widths[i + 1], widths[i]) /

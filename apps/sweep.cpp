@@ -22,6 +22,7 @@
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/chip_runner.hpp"
 #include "solver/montecarlo/memory_estimate.hpp"
+#include "solver/montecarlo/stopping.hpp"
 #include "solver/montecarlo/sweep_run.hpp"
 #include "solver/text.hpp"
 
@@ -165,7 +166,15 @@ std::string mebibytes(std::uint64_t bytes) {
 ExitCode print_dry_run(CommandContext& context, const SweepConfig& sweep, const Backend& backend,
                        const SweepCommandOptions& options) {
   const unsigned threads = thread_count(options);
-  const DryRun plan = dry_run(sweep, backend, shard_option(options), threads);
+  const Shard shard = shard_option(options);
+  const bool adaptive = StoppingRule::of(sweep.point(0)).has_value();
+  require_possible({.backend = backend.name(),
+                    .precision = options.backend.precision,
+                    .version = build_info::version,
+                    .shard = shard,
+                    .per_tensor = options.layers},
+                   adaptive);
+  const DryRun plan = dry_run(sweep, backend, shard, threads);
   const MemoryEstimate& memory = plan.memory;
   const std::uint64_t rows = plan.chips * sweep.points();
   if (options.json) {
@@ -182,12 +191,12 @@ ExitCode print_dry_run(CommandContext& context, const SweepConfig& sweep, const 
     return ExitCode::done;
   }
   context.out << fmt::format(
-      "{} points x {} chips = {} rows on backend {}; nothing was written\n"
+      "{} points x {}{} chips = {} rows on backend {}; nothing was written\n"
       "memory of the largest point about {}: code table {}, shared meshes {}, {} for each of {} "
       "threads\n",
-      sweep.points(), plan.chips, rows, backend.name(), mebibytes(memory.total(threads)),
-      mebibytes(memory.code_table), mebibytes(memory.shared_meshes), mebibytes(memory.per_thread),
-      threads);
+      sweep.points(), adaptive ? "at most " : "", plan.chips, rows, backend.name(),
+      mebibytes(memory.total(threads)), mebibytes(memory.code_table),
+      mebibytes(memory.shared_meshes), mebibytes(memory.per_thread), threads);
   for (const auto& point : plan.points) {
     std::string axes;
     for (const auto& [path, value] : point["axes"].items()) {
@@ -431,7 +440,10 @@ std::vector<Command> sweep_commands() {
            "Simulates chips at every point of the sweep and writes one CSV row per point and "
            "chip, a summary row per point and a manifest that says what was run.\n\n"
            "Running the same command again continues where the file stops; a finished sweep "
-           "changes nothing. A larger --chips continues a file only while all its rows are of the "
+           "changes nothing. With montecarlo.target each point ends by itself, once the interval "
+           "of "
+           "a number is narrow; the points then have different numbers of chips. A larger --chips "
+           "continues a file only while all its rows are of the "
            "first point, since rows are ordered by point, then chip; else it asks for --fresh or "
            "another file. SIGINT and SIGTERM finish the chips in work and save them.\n\n"
            "--shard i/n computes a part of the sweep: of every point the chips whose number mod n "

@@ -302,7 +302,7 @@ void add_run(Keys& keys) {
   keys.push_back(integer("sample_elements", none, 2, 4294967295.0,
                          "evaluation sampled: elements, drawn from montecarlo.seed, the same for "
                          "every chip; unset: 65536"));
-  keys.push_back(integer("max_codes", std::int64_t{1} << 22, 1, largest_integer,
+  keys.push_back(integer("max_codes", std::int64_t{1} << 22, 1, 4294967295.0,
                          "largest number of different codes or tuples that are kept; more are an "
                          "error"));
   keys.push_back(boolean("report.uniform_codes", false,

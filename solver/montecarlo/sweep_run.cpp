@@ -59,21 +59,6 @@ struct ComputedRow {
   double core_s{};
 };
 
-/// Throws ConfigError for what shards cannot do.
-void require_possible(const RunIdentity& identity, bool adaptive) {
-  if (identity.shard.whole()) return;
-  if (adaptive) {
-    throw ConfigError(
-        "--shard with montecarlo.target (a point ends by the chips before, which one shard does "
-        "not have); give montecarlo.chips");
-  }
-  if (identity.per_tensor) {
-    throw ConfigError(
-        "--shard with --layers (combine does not merge per-tensor files); leave one "
-        "out");
-  }
-}
-
 std::string axis_text(const SweepConfig& sweep, std::size_t point) {
   const ResolvedConfig config = sweep.point(point);
   std::vector<std::string> texts;
@@ -474,6 +459,19 @@ void require_distinct_points(const SweepConfig& sweep, const std::vector<std::st
           fmt::format("sweep points {} and {} are the same ({}); remove the repeated axis value",
                       first->second + 1, point + 1, axis_text(sweep, point)));
     }
+  }
+}
+
+void require_possible(const RunIdentity& identity, bool adaptive) {
+  if (identity.shard.whole()) return;
+  if (adaptive) {
+    throw ConfigError(
+        "--shard with montecarlo.target (a point ends by the chips before, which one shard does "
+        "not have); give montecarlo.chips");
+  }
+  if (identity.per_tensor) {
+    throw ConfigError(
+        "--shard with --layers (combine does not merge per-tensor files); leave one out");
   }
 }
 

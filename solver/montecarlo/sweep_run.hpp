@@ -32,6 +32,9 @@ struct SweepOptions {
   std::function<void(const std::string&)> notice;  ///< a line for the user
 };
 
+/// Throws ConfigError for what a shard cannot do. Args: adaptive, whether points end by a rule.
+void require_possible(const RunIdentity& identity, bool adaptive);
+
 /// Runs or continues a sweep. Rows are appended in the order of sweep point, then chip; a torn last
 /// line is cut first. A finished run changes no file. Returns what is in the file at the end; done
 /// < total means that a stop was requested. Another chip count continues a file only where its rows

@@ -12,6 +12,8 @@
 #include "solver/gradient/trace.hpp"
 #include "solver/io/hdf5_file.hpp"
 #include "solver/montecarlo/columns.hpp"
+#include "solver/onn/analytic.hpp"
+#include "solver/onn/network_file.hpp"
 #include "tests/solver/montecarlo/sweep_fixture.hpp"
 
 using namespace optinc;
@@ -199,4 +201,31 @@ TEST_CASE("uniform-code figures count every code of the alphabet once") {
   SweepFixture exact("0");
   REQUIRE(exact.sweep({"--chips", "1", "--set", "report.uniform_codes=true"}).code == 0);
   CHECK(parse_table(read_text(exact.rows))[0].at("uniform_element_error_rate") == "0");
+}
+
+TEST_CASE("a run says where single precision changes the ideal chip's digits") {
+  const TinySweep tiny;
+  Network network = build_analytic_network(make_code_format(2, 4), {});
+  // Every output a hair below the next threshold: double precision can tell, single cannot.
+  network.layers.back().bias.array() += 0.5 - 1e-10;
+  write_network(tiny.folder / "n.h5", network);
+  write_text(tiny.config,
+             "[workload]\ntrace = \"t.h5\"\n[network]\nfile = \"n.h5\"\n[receiver]\ncalibration = "
+             "\"none\"\n[montecarlo]\nchips = 1\n");
+  const auto messages = [&](const std::string& precision) {
+    const CliRun result =
+        run({"sweep", tiny.config, "--out", tiny.rows, "--fresh", "--precision", precision});
+    CHECK(result.code == 0);
+    return result.err;
+  };
+  CHECK_THAT(messages("f32"), Catch::Contains("single precision is not enough") &&
+                                  Catch::Contains("use --precision f64"));
+  CHECK(parse_table(read_text(tiny.rows))[0].at("element_error_rate") != "0");
+  CHECK(!contains(messages("f64"), "single precision"));
+  CHECK(parse_table(read_text(tiny.rows))[0].at("element_error_rate") == "0");
+  // The usual networks have margin enough.
+  CHECK(!contains(run({"sweep", tiny.config, "--out", tiny.path("usual.csv"), "--precision", "f32",
+                       "--set", "receiver.calibration=affine"})
+                      .err,
+                  "single precision"));
 }

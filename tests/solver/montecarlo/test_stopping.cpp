@@ -209,6 +209,13 @@ TEST_CASE("a sweep ends its points by their own chips") {
     CHECK(read_text(sweep.rows) == rows);
     CHECK(summary_of(sweep.rows) == summary);
   }
+  // Combining leaves it as it is, and finds nothing missing.
+  const std::string combined = sweep.path("combined.csv");
+  const CliRun merge = run({"combine", sweep.rows, "--out", combined});
+  CHECK(merge.code == 0);
+  CHECK(merge.err.empty());
+  CHECK(read_text(combined) == rows);
+  CHECK(summary_of(combined) == summary);
   // The same chips as a sweep of a fixed number has.
   const std::string fixed = sweep.path("fixed.csv");
   REQUIRE(sweep.sweep_to(fixed, {"--chips", "8"}).code == 0);
@@ -262,8 +269,12 @@ TEST_CASE("stopping rules that do not work are refused") {
   refused({target, narrow, "chips=10"}, {}, "montecarlo.max_chips");
   refused({target, narrow}, {"--chips", "10"}, "montecarlo.max_chips");
   refused({target, narrow}, {"--shard", "0/2"}, "--shard");
+  refused({target, narrow}, {"--shard", "0/2", "--dry-run"}, "--shard");
   refused({"target.metric=nmsee", narrow}, {}, "nmse");
   refused({target, "target.abs_halfwidth=0"}, {}, "abs_halfwidth");
+  std::vector<std::string> dry = {"sweep", sweep.config, "--dry-run"};
+  for (const std::string& arg : with_target({target, narrow})) dry.push_back(arg);
+  CHECK_THAT(run(dry).out, Catch::Contains("3 points x at most 10000 chips"));
   // A file is continued by its own rule only.
   REQUIRE(sweep.sweep(with_target({target, narrow, "max_chips=30"})).code == 0);
   const CliRun other = sweep.sweep(with_target({target, narrow, "max_chips=40"}));
