@@ -350,7 +350,7 @@ std::vector<BadInput> bad_networks() {
            check,
            3,
            {"b.h5: network layer 0", "NaN or infinite"},
-           network_with([](RawNetwork& network) { network.weight[2] = double{nan}; })},
+           network_with([](RawNetwork& network) { network.weight[2] = static_cast<double>(nan); })},
           {"network: activation missing",
            check,
            3,
