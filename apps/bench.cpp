@@ -8,11 +8,13 @@
 #include <limits>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "apps/bench_cases.hpp"
@@ -213,17 +215,17 @@ Engines make_engines(const BenchOptions& options, const BackendRegistry& registr
 
 std::vector<RunningCase> set_up(const BenchOptions& options, const Engines& engines) {
   std::vector<RunningCase> running;
-  std::string names;
+  std::set<std::string> names;
   for (const BenchEngine& engine : engines.engines) {
     for (BenchCase& bench : bench_cases(engine)) {
-      names += (names.empty() ? "" : ", ") + bench.name;
+      names.insert(bench.name);
       if (bench.name.find(options.filter) == std::string::npos) continue;
       running.emplace_back(std::move(bench), engine.precision, options.threads);
     }
   }
   if (running.empty()) {
-    throw ConfigError(
-        fmt::format("--filter {} is in no name; the names are {}", options.filter, names));
+    throw ConfigError(fmt::format("--filter {} is in no name; the names are {}", options.filter,
+                                  fmt::join(names, ", ")));
   }
   return running;
 }

@@ -359,7 +359,7 @@ TEST_CASE("ideal chips make no error on the first servers of the shipped traces"
   CHECK(errors.size() == 8);
 }
 
-TEST_CASE("workload.servers takes the first servers of a trace; unset, all") {
+TEST_CASE("workload.servers takes the first servers of a trace and all unless set") {
   SweepFixture fixture("1e-3");
   const auto rows = [&](const std::string& file, const std::string& servers) {
     std::vector<std::string> args = {"--fresh", "--chips", "1", "--set", "workload.trace=" + file};

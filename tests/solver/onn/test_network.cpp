@@ -187,7 +187,7 @@ TEST_CASE("damaged network files are refused with the reason", "[network]") {
   check_refused(raw, "activation");
   raw = {};
   raw.layer_group = "layer/1";
-  check_refused(raw, "layer/0");
+  check_refused(raw, "none named 0");
 }
 
 TEST_CASE("parts of the schema that are not built yet are refused", "[network]") {
