@@ -54,7 +54,7 @@ def licence_lines(root):
     # Other tests make and remove folders in build/ meanwhile: it is not entered.
     paths += [path for folder in root.iterdir() if folder.is_dir() and folder.name != "build"
               for path in folder.rglob("CMakeLists.txt")]
-    paths.append(root / "CMakeLists.txt")
+    paths += root.glob("CMakeLists.txt")
     problems = []
     for path in paths + [root / ".ci" / "run"]:
         lines = path.read_text(encoding="utf-8").splitlines()[:2]
