@@ -89,7 +89,12 @@ std::vector<ColumnSection> column_sections() {
           {"summary", "Summary file",
            "One row per sweep point: task_id, the axes, then these. METRIC stands for every metric "
            "above.",
-           summary_columns()}};
+           summary_columns()},
+          {"tensor", "Per-tensor file of --layers, after the axes",
+           "One row per row of the row file and tensor, with the same columns before these. Its "
+           "summary has one row per sweep point and tensor: task_id, the axes, tensor, chips, "
+           "elements, then METRIC_mean to METRIC_p95 as above.",
+           tensor_columns()}};
 }
 
 std::string columns_text(bool markdown) {

@@ -248,6 +248,7 @@ TEST_CASE("schema documents every column and key") {
   const std::string markdown = run({"schema", "--markdown"}).out;
   const auto json = nlohmann::json::parse(run({"schema", "--json"}).out);
   CHECK(json.at("metric").size() == metric_columns().size());
+  CHECK(json.at("tensor").size() == tensor_columns().size());
   for (const CsvColumn& column : metric_columns()) {
     CHECK(contains(text, "  " + column.name + " "));
     CHECK(contains(markdown, "| `" + column.name + "` |"));
