@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -21,13 +20,14 @@
 #include "apps/command.hpp"
 #include "apps/options.hpp"
 #include "build_info.hpp"
+#include "solver/clock.hpp"
+#include "solver/montecarlo/summary.hpp"
 #include "solver/names.hpp"
 
 namespace optinc {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 struct BenchOptions {
@@ -40,10 +40,6 @@ struct BenchOptions {
   bool json = false;
   bool quiet = false;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A case set up on every thread.
 class RunningCase {
@@ -92,8 +88,7 @@ class RunningCase {
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return quantile(values, 0.5);
 }
 
 /// The measurements of one case, a value per round.
@@ -110,54 +105,50 @@ struct Series {
   }
 };
 
+/// Something that the machine cannot do faster, measured again and again.
+class Limit {
+ public:
+  Limit(BenchCase bench, unsigned threads)
+      : amount_(bench.flops + bench.bytes), running_(std::move(bench), Precision::f64, threads) {}
+
+  void measure(double least_s) { seconds_.push_back(running_.measure(least_s)); }
+
+  /// Flops or bytes per second and thread, at the last measurement and in the median.
+  double latest_rate() const { return amount_ / seconds_.back(); }
+  double median_rate() const { return amount_ / median(seconds_); }
+
+ private:
+  double amount_;  ///< flops or bytes of a call
+  RunningCase running_;
+  std::vector<double> seconds_;
+};
+
 /// What the machine can do at most, measured in every round.
 class Limits {
  public:
   Limits(const InstructionSet& instructions, unsigned threads)
-      : f32_(peak_case(instructions, Precision::f32), Precision::f32, threads),
-        f64_(peak_case(instructions, Precision::f64), Precision::f64, threads),
-        copy_(copy_case(), Precision::f64, threads),
-        threads_(threads) {}
+      : f32_(peak_case(instructions, Precision::f32), threads),
+        f64_(peak_case(instructions, Precision::f64), threads),
+        copy_(copy_case(), threads) {}
 
   void measure(double least_s) {
-    f32_s_.seconds.push_back(f32_.measure(least_s));
-    f64_s_.seconds.push_back(f64_.measure(least_s));
-    copy_s_.seconds.push_back(copy_.measure(least_s));
+    for (Limit* limit : {&f32_, &f64_, &copy_}) limit->measure(least_s);
   }
 
-  /// Share of the limit of this round that `seconds` per call is; NaN where nothing is counted.
+  const Limit& peak(Precision precision) const { return precision == Precision::f32 ? f32_ : f64_; }
+  const Limit& copy() const { return copy_; }
+
+  /// Share of the latest limit that `seconds` per call is; NaN where nothing is counted.
   double share(const BenchCase& bench, Precision precision, double seconds) const {
-    if (bench.flops > 0) {
-      return bench.flops / seconds /
-             rate(precision, latest(precision == Precision::f32 ? f32_s_ : f64_s_));
-    }
-    if (bench.bytes > 0) return bench.bytes / seconds / (copy_.bench().bytes / latest(copy_s_));
+    if (bench.flops > 0) return bench.flops / seconds / peak(precision).latest_rate();
+    if (bench.bytes > 0) return bench.bytes / seconds / copy_.latest_rate();
     return std::numeric_limits<double>::quiet_NaN();
   }
 
-  double peak_gflops(Precision precision) const {
-    const Series& series = precision == Precision::f32 ? f32_s_ : f64_s_;
-    return threads_ * rate(precision, median(series.seconds)) / 1e9;
-  }
-
-  double copy_gb_s() const {
-    return threads_ * copy_.bench().bytes / median(copy_s_.seconds) / 1e9;
-  }
-
  private:
-  static double latest(const Series& series) { return series.seconds.back(); }
-
-  double rate(Precision precision, double seconds) const {
-    return (precision == Precision::f32 ? f32_ : f64_).bench().flops / seconds;
-  }
-
-  RunningCase f32_;
-  RunningCase f64_;
-  RunningCase copy_;
-  unsigned threads_;
-  Series f32_s_;
-  Series f64_s_;
-  Series copy_s_;
+  Limit f32_;
+  Limit f64_;
+  Limit copy_;
 };
 
 std::string cpu_model() {
@@ -251,6 +242,7 @@ Json measure(const BenchOptions& options, CommandContext& context) {
   for (std::size_t i = 0; i < running.size(); ++i) {
     results.push_back(result_json(running[i], series[i], options.threads));
   }
+  const auto rate = [&](const Limit& limit) { return options.threads * limit.median_rate() / 1e9; };
   return {
       {"version", build_info::version},
       {"commit", build_info::commit},
@@ -260,8 +252,8 @@ Json measure(const BenchOptions& options, CommandContext& context) {
       {"threads", options.threads},
       {"rounds", options.rounds},
       {"peak_gflops",
-       {{"f32", limits.peak_gflops(Precision::f32)}, {"f64", limits.peak_gflops(Precision::f64)}}},
-      {"copy_gbytes_per_s", limits.copy_gb_s()},
+       {{"f32", rate(limits.peak(Precision::f32))}, {"f64", rate(limits.peak(Precision::f64))}}},
+      {"copy_gbytes_per_s", rate(limits.copy())},
       {"results", results}};
 }
 

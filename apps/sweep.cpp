@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "apps/signals.hpp"
 #include "apps/summary_table.hpp"
 #include "build_info.hpp"
+#include "solver/clock.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/chip_runner.hpp"
 #include "solver/montecarlo/memory_estimate.hpp"
@@ -60,10 +60,9 @@ class ProgressPrinter {
   void show(const SweepProgress& progress) {
     const double interval_s = context_.err_is_terminal ? 0.1 : 10;
     const bool last = progress.done == progress.total && context_.err_is_terminal;
-    const auto now = Clock::now();
-    if (quiet_ || (!last && seconds(now - shown_) < interval_s)) return;
-    shown_ = now;
-    const double rate = static_cast<double>(progress.computed) / seconds(now - start_);
+    if (quiet_ || (!last && seconds_since(shown_) < interval_s)) return;
+    shown_ = Clock::now();
+    const double rate = static_cast<double>(progress.computed) / seconds_since(start_);
     const double eta_s = static_cast<double>(progress.total - progress.done) / rate;
     const std::string text = fmt::format(
         "{}/{} chips, {:.1f} chips/s, eta {}, worst element error rate {:.3g}", progress.done,
@@ -77,12 +76,6 @@ class ProgressPrinter {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  static double seconds(Clock::duration duration) {
-    return std::chrono::duration<double>(duration).count();
-  }
-
   static std::string duration_text(double time_s) {
     if (time_s < 90) return fmt::format("{:.0f} s", time_s);
     if (time_s < 5400) return fmt::format("{:.0f} min", time_s / 60);
@@ -310,13 +303,9 @@ class TimeLimit {
     limit_s_ = number * unit_s;
   }
 
-  bool passed() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count() > limit_s_;
-  }
+  bool passed() const { return seconds_since(start_) > limit_s_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   /// 0 for an unknown unit.
   static double unit_seconds(const std::string& unit) {
     if (unit.empty() || unit == "s") return 1;
@@ -441,10 +430,9 @@ std::vector<Command> sweep_commands() {
            "chip, a summary row per point and a manifest that says what was run.\n\n"
            "Running the same command again continues where the file stops; a finished sweep "
            "changes nothing. With montecarlo.target each point ends by itself, once the interval "
-           "of "
-           "a number is narrow; the points then have different numbers of chips. A larger --chips "
-           "continues a file only while all its rows are of the "
-           "first point, since rows are ordered by point, then chip; else it asks for --fresh or "
+           "of a number is narrow; the points then have different numbers of chips. A larger "
+           "--chips continues a file only while all its rows are of the first point, since rows "
+           "are ordered by point, then chip; else it asks for --fresh or "
            "another file. SIGINT and SIGTERM finish the chips in work and save them.\n\n"
            "--shard i/n computes a part of the sweep: of every point the chips whose number mod n "
            "is i, in the rows they have in the whole sweep. Each shard has an --out file of its "

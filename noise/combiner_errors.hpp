@@ -20,11 +20,6 @@ struct CombinerImperfections {
   double amplitude_sigma = 0;         ///< Gaussian, relative, per chip, server and group
   double phase_sigma_rad = 0;         ///< Gaussian, per chip, server and group
   double server_phase_sigma_rad = 0;  ///< Gaussian, per chip and server: its laser's path
-
-  /// True when all servers are treated alike.
-  bool none() const {
-    return amplitude_sigma == 0 && phase_sigma_rad == 0 && server_phase_sigma_rad == 0;
-  }
 };
 
 /// Weight with which the digits of `server` enter input `group` of the network of a chip: c e^{i

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <unordered_map>
 
 #include "noise/stream.hpp"
@@ -131,12 +130,12 @@ TraceStatistics sample_trace(const GradientSource& source, const CodeFormat& for
 }
 
 SamplingIntervals sampling_intervals(const TraceStatistics& sample,
-                                     const std::vector<std::int64_t>& decoded) {
+                                     const std::vector<std::int64_t>& decoded,
+                                     const GradientMetrics& metrics) {
+  if (decoded.size() < 2 || decoded.size() == sample.elements) return exact_intervals(metrics);
   const CodeFormat& format = sample.format;
-  const GradientMetrics metrics = gradient_metrics(format, sample.total, decoded);
   const std::vector<std::int64_t> targets = target_values(format, sample.total.codes);
   const auto count = static_cast<double>(decoded.size());
-  if (decoded.size() < 2 || decoded.size() == sample.elements) return exact_intervals(metrics);
   std::vector<double> wrong(decoded.size());
   std::vector<double> excess(decoded.size());  // (g_hat - g)^2 - nmse g^2
   double mean_g2 = 0;

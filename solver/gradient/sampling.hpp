@@ -40,12 +40,13 @@ struct SamplingIntervals {
   Interval nmse;
 };
 
-/// Intervals around the metrics of a sample by sample_trace of which entry i decodes to
+/// Intervals around `metrics`, those of a sample by sample_trace of which entry i decodes to
 /// `decoded[i]`. The variance of a mean over a systematic sample is estimated from the differences
 /// of neighbours (Wolter, J. Am. Stat. Assoc. 79, 781, 1984), with the finite-population factor;
 /// the ratio nmse is linearised.
 SamplingIntervals sampling_intervals(const TraceStatistics& sample,
-                                     const std::vector<std::int64_t>& decoded);
+                                     const std::vector<std::int64_t>& decoded,
+                                     const GradientMetrics& metrics);
 
 /// What an evaluation of every element knows: intervals without width.
 SamplingIntervals exact_intervals(const GradientMetrics& metrics);

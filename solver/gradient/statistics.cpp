@@ -89,9 +89,7 @@ class Reduction {
     std::vector<CodeStatistics> statistics;
   };
 
-  Reduction(std::size_t tensors, const ReductionLimits& limits) : limits_(limits) {
-    if (limits.per_tensor) tensors_.reserve(tensors);
-  }
+  explicit Reduction(const ReductionLimits& limits) : limits_(limits) {}
 
   /// Adds an element; tensors come in order.
   void add(std::size_t tensor, const Key& key, const CodeStatistics& element) {
@@ -104,10 +102,11 @@ class Reduction {
   void finish(std::size_t tensors) {
     while (tensor_ < tensors) finish_tensor();
     total_ = sorted(total_map_);
+    Map().swap(total_map_);
   }
 
-  const Table& total() const { return total_; }
-  const std::vector<Table>& tensors() const { return tensors_; }
+  Table& total() { return total_; }
+  std::vector<Table>& tensors() { return tensors_; }
 
   /// Where the entries of a tensor are in the total.
   std::vector<std::size_t> place(const Table& tensor) const {
@@ -153,11 +152,11 @@ CodeKey code_of_key(CodeKey code) { return code; }
 CodeKey code_of_key(const Tuple& tuple) { return tuple.code; }
 
 template <class Table>
-CodeTable code_table(const Table& table) {
+CodeTable take_code_table(Table& table) {
   CodeTable result;
   result.codes.reserve(table.keys.size());
   for (const auto& key : table.keys) result.codes.push_back(code_of_key(key));
-  result.statistics = table.statistics;
+  result.statistics = std::move(table.statistics);
   return result;
 }
 
@@ -167,7 +166,7 @@ Reduction<Key, Hash> reduce(const GradientSource& source, const CodeFormat& form
                             const QuantiserOptions& options, const ReductionLimits& limits,
                             const KeyOf& key_of) {
   const auto servers = static_cast<std::size_t>(format.servers);
-  Reduction<Key, Hash> reduction(source.tensors().size(), limits);
+  Reduction<Key, Hash> reduction(limits);
   quantise_stream(source, format, options, [&](const QuantisedPiece& piece) {
     for (std::size_t i = 0; i < piece.count; ++i) {
       const std::uint32_t* values = piece.values + i * servers;
@@ -179,18 +178,19 @@ Reduction<Key, Hash> reduce(const GradientSource& source, const CodeFormat& form
   return reduction;
 }
 
+/// Takes the statistics out of the reduction and leaves its keys.
 template <class Key, class Hash>
 TraceStatistics trace_statistics(const GradientSource& source, const CodeFormat& format,
-                                 const Reduction<Key, Hash>& reduction) {
+                                 Reduction<Key, Hash>& reduction) {
   TraceStatistics result{.format = format,
                          .elements = source.elements(),
-                         .total = code_table(reduction.total()),
+                         .total = take_code_table(reduction.total()),
                          .values = {},
                          .tensors = {}};
   for (std::size_t i = 0; i < reduction.tensors().size(); ++i) {
-    const auto& tensor = reduction.tensors()[i];
+    auto& tensor = reduction.tensors()[i];
     result.tensors.push_back({.name = source.tensors()[i].name,
-                              .table = code_table(tensor),
+                              .table = take_code_table(tensor),
                               .place = reduction.place(tensor)});
   }
   return result;
@@ -218,8 +218,8 @@ CodeStatistics element_statistics(const CodeFormat& format, const QuantisedPiece
 TraceStatistics reduce_trace(const GradientSource& source, const CodeFormat& format,
                              const QuantiserOptions& options, const ReductionLimits& limits) {
   const auto key_of = [](CodeKey code, const std::uint32_t*) { return code; };
-  return trace_statistics(
-      source, format, reduce<CodeKey, std::hash<CodeKey>>(source, format, options, limits, key_of));
+  auto reduction = reduce<CodeKey, std::hash<CodeKey>>(source, format, options, limits, key_of);
+  return trace_statistics(source, format, reduction);
 }
 
 TraceStatistics reduce_to_tuples(const GradientSource& source, const CodeFormat& format,
@@ -227,7 +227,7 @@ TraceStatistics reduce_to_tuples(const GradientSource& source, const CodeFormat&
   const auto key_of = [&](CodeKey code, const std::uint32_t* values) {
     return Tuple{.code = code, .values = std::u16string(values, values + format.servers)};
   };
-  const auto reduction = reduce<Tuple, TupleHash>(source, format, options, limits, key_of);
+  auto reduction = reduce<Tuple, TupleHash>(source, format, options, limits, key_of);
   TraceStatistics result = trace_statistics(source, format, reduction);
   for (const Tuple& tuple : reduction.total().keys) {
     result.values.insert(result.values.end(), tuple.values.begin(), tuple.values.end());

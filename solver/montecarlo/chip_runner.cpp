@@ -94,21 +94,13 @@ std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
   return metrics;
 }
 
-CombinerImperfections combiner_of(const ResolvedConfig& config) {
-  return {.mode = choice<CombinerMode>(config, "combiner.mode"),
-          .amplitude_sigma = config.real("imperfections.combiner.amplitude_sigma"),
-          .phase_sigma_rad = config.real("imperfections.combiner.phase_sigma_rad"),
-          .server_phase_sigma_rad = config.real("imperfections.laser.server_phase_sigma_rad")};
-}
-
 }  // namespace
 
 ChipRunner::ChipRunner(const SweepConfig& sweep, const Backend& backend, MetricDetail detail)
     : sweep_(sweep),
       backend_(backend),
       detail_(detail),
-      servers_(small_entries),
-      tensors_(large_entries),
+      sources_(small_entries),
       networks_(small_entries),
       workloads_(large_entries),
       ideal_optics_(small_entries),
@@ -141,7 +133,7 @@ PointTask ChipRunner::task(std::size_t point) {
 }
 
 CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& task) {
-  const int source_servers = servers(task.source);
+  const int source_servers = shape(task.source)->servers;
   if (task.network_file) {
     const CodeFormat file_format = network(task)->format;
     if (file_format.servers != source_servers) {
@@ -162,11 +154,11 @@ CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& tas
   return result;
 }
 
-int ChipRunner::servers(const WorkloadSource& source) {
-  if (!source.trace) return source.synthetic.servers;
-  return *servers_.get(source.name(), [&] {
+std::shared_ptr<const ChipRunner::SourceShape> ChipRunner::shape(const WorkloadSource& source) {
+  return sources_.get(source.name(), [&] {
     const std::lock_guard lock(hdf5_mutex_);
-    return open_source(source)->servers();
+    const std::unique_ptr<GradientSource> opened = open_source(source);
+    return SourceShape{.servers = opened->servers(), .tensors = opened->tensors()};
   });
 }
 
@@ -242,10 +234,8 @@ EvaluationSize ChipRunner::evaluation_size(const PointTask& task) {
 }
 
 std::shared_ptr<const std::vector<TraceTensor>> ChipRunner::tensors(const PointTask& task) {
-  return tensors_.get(task.source.name(), [&] {
-    const std::lock_guard lock(hdf5_mutex_);
-    return open_source(task.source)->tensors();
-  });
+  const std::shared_ptr<const SourceShape> source = shape(task.source);
+  return {source, &source->tensors};
 }
 
 std::string ChipRunner::ideal_key(const PointTask& task) const {
@@ -254,15 +244,16 @@ std::string ChipRunner::ideal_key(const PointTask& task) const {
 
 std::size_t ChipRunner::unlike_codes(const PointTask& task, const Backend& exact) {
   const std::shared_ptr<const Workload> work = workload(task);
+  const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
   const Eigen::MatrixXd inputs = network_inputs(task.format, work->codes);
-  const auto ideal_integers = [&](const Backend& backend) {
-    const MappedNetwork mapped = map_network(*network(task), task.mapping);
-    const std::vector<Eigen::MatrixXcd> meshes = compose_ideal(mapped, backend);
-    const ChipOptics chip = NetworkOptics(mapped, meshes, backend, {}).chip(0, 0);
+  const auto ideal_integers = [&](const Backend& backend,
+                                  const std::vector<Eigen::MatrixXcd>& meshes) {
+    const ChipOptics chip = NetworkOptics(ideal->network, meshes, backend, {}).chip(0, 0);
     return decoded_values(chip, backend, task.calibration, inputs, work->targets);
   };
-  const std::vector<std::int64_t> here = ideal_integers(backend_);
-  const std::vector<std::int64_t> there = ideal_integers(exact);
+  const std::vector<std::int64_t> here = ideal_integers(backend_, ideal->meshes);
+  const std::vector<std::int64_t> there =
+      ideal_integers(exact, compose_ideal(ideal->network, exact));
   std::size_t unlike = 0;
   for (std::size_t i = 0; i < here.size(); ++i) unlike += here[i] != there[i] ? 1 : 0;
   return unlike;
@@ -300,7 +291,7 @@ ChipResult ChipRunner::result(const PointTask& task, std::uint64_t seed,
                     .meshes = chip.optics.quality,
                     .tensors = tensor_metrics(entries, chip.decoded)};
   result.sampling = task.evaluation.kind == Evaluation::sampled
-                        ? sampling_intervals(entries, chip.decoded)
+                        ? sampling_intervals(entries, chip.decoded, result.gradient)
                         : exact_intervals(result.gradient);
   if (task.evaluation.uniform_codes) {
     result.uniform_element_error_rate =

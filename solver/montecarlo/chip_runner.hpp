@@ -81,6 +81,12 @@ class ChipRunner {
                    const std::filesystem::path& path, const TraceAttributes& attributes);
 
  private:
+  /// What a source says of itself without its values.
+  struct SourceShape {
+    int servers{};
+    std::vector<TraceTensor> tensors;
+  };
+
   /// A gradient reduced to what a chip is evaluated on, with the codes it is calibrated on.
   struct Workload {
     TraceStatistics entries;
@@ -117,15 +123,14 @@ class ChipRunner {
   std::shared_ptr<const IdealOptics> ideal_optics(const PointTask& task);
   std::shared_ptr<const Optics> optics(const PointTask& task);
   std::shared_ptr<const Network> network(const PointTask& task);
-  int servers(const WorkloadSource& source);
+  std::shared_ptr<const SourceShape> shape(const WorkloadSource& source);
   CodeFormat format(const ResolvedConfig& config, const PointTask& task);
 
   const SweepConfig& sweep_;
   const Backend& backend_;
   MetricDetail detail_;
   std::mutex hdf5_mutex_;  ///< the HDF5 library is not used from two threads at once
-  SharedCache<int> servers_;
-  SharedCache<std::vector<TraceTensor>> tensors_;
+  SharedCache<SourceShape> sources_;
   SharedCache<Network> networks_;
   SharedCache<Workload> workloads_;
   SharedCache<IdealOptics> ideal_optics_;

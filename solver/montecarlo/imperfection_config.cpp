@@ -111,4 +111,12 @@ StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepCo
   return result;
 }
 
+CombinerImperfections combiner_of(const ResolvedConfig& config) {
+  const Section section(config, "imperfections.");
+  return {.mode = choice<CombinerMode>(config, "combiner.mode"),
+          .amplitude_sigma = section.real("combiner.amplitude_sigma"),
+          .phase_sigma_rad = section.real("combiner.phase_sigma_rad"),
+          .server_phase_sigma_rad = section.real("laser.server_phase_sigma_rad")};
+}
+
 }  // namespace optinc

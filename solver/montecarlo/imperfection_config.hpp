@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "noise/combiner_errors.hpp"
 #include "noise/static_errors.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/error.hpp"
@@ -26,5 +27,8 @@ Enum choice(const ResolvedConfig& config, const std::string& path) {
 /// crosstalk where it names one. Throws ConfigError for parameters of an effect that is not on,
 /// DataError for the table.
 StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepConfig& sweep);
+
+/// The imperfections ahead of the network.
+CombinerImperfections combiner_of(const ResolvedConfig& config);
 
 }  // namespace optinc

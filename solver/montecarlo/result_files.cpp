@@ -25,6 +25,15 @@ void add_axes(std::string& line, const std::vector<std::string>& axis_paths) {
   for (const std::string& path : axis_paths) line += "," + csv_field(path);
 }
 
+/// First line of a file with a row per chip: identity, axes, `columns`.
+std::string header_of_rows(const std::vector<std::string>& axis_paths,
+                           const std::vector<CsvColumn>& columns) {
+  std::string line = identity_header();
+  add_axes(line, axis_paths);
+  for (const CsvColumn& column : columns) line += "," + csv_field(column.name);
+  return line;
+}
+
 /// METRIC_mean, METRIC_std, ... of every metric.
 void add_summaries(std::string& line, const std::vector<CsvColumn>& metrics) {
   for (const CsvColumn& column : metrics) {
@@ -59,10 +68,7 @@ std::string identity_header() {
 }
 
 std::string row_header(const std::vector<std::string>& axis_paths) {
-  std::string line = identity_header();
-  add_axes(line, axis_paths);
-  for (const CsvColumn& column : metric_columns()) line += "," + csv_field(column.name);
-  return line;
+  return header_of_rows(axis_paths, metric_columns());
 }
 
 std::string summary_header(const std::vector<std::string>& axis_paths) {
@@ -74,10 +80,7 @@ std::string summary_header(const std::vector<std::string>& axis_paths) {
 }
 
 std::string tensor_row_header(const std::vector<std::string>& axis_paths) {
-  std::string line = identity_header();
-  add_axes(line, axis_paths);
-  for (const CsvColumn& column : tensor_columns()) line += "," + csv_field(column.name);
-  return line;
+  return header_of_rows(axis_paths, tensor_columns());
 }
 
 std::string tensor_summary_header(const std::vector<std::string>& axis_paths) {

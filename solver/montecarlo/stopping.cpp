@@ -101,10 +101,11 @@ bool StoppingRule::satisfied(const std::vector<std::vector<double>>& chips) cons
     return narrow(yield, clopper_pearson(good, chips.size()).half_width());
   }
   std::vector<double> values = finite_values(chips, metric_);
-  const MetricSummary summary = summarise(values, metric_table()[metric_].kind);
   if (statistic_ == Statistic::mean) {
+    const MetricSummary summary = summarise(std::move(values), metric_table()[metric_].kind);
     return narrow(summary.mean, Interval{summary.ci_lo, summary.ci_hi}.half_width());
   }
+  if (values.empty()) return false;
   std::sort(values.begin(), values.end());
   const Interval interval = quantile_interval(values, probability_);
   return narrow(quantile(values, probability_), interval.half_width());

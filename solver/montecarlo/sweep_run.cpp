@@ -2,7 +2,6 @@
 #include "solver/montecarlo/sweep_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <map>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "solver/backend/registry.hpp"
+#include "solver/clock.hpp"
 #include "solver/error.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/montecarlo/chip_runner.hpp"
@@ -32,14 +32,8 @@ namespace optinc {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr const char* chips_key = "montecarlo.chips";
 constexpr const char* start_over_advice = "use --fresh to start over or another --out file";
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double thread_cpu_s() {
   timespec time{};

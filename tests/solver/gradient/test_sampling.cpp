@@ -59,6 +59,12 @@ std::vector<std::int64_t> of_tensor(const TensorStatistics& tensor,
   return own;
 }
 
+SamplingIntervals intervals_of(const TraceStatistics& sample,
+                               const std::vector<std::int64_t>& decoded) {
+  return sampling_intervals(sample, decoded,
+                            gradient_metrics(sample.format, sample.total, decoded));
+}
+
 /// A gradient that was made once.
 class MemoryGradient : public GradientSource {
  public:
@@ -186,7 +192,7 @@ TEST_CASE("a sample has the elements it should, in proportion to the codes", "[s
     const TensorStatistics& tensor = everything.tensors[t];
     check_metrics(gradient_metrics(format, tensor.table, of_tensor(tensor, decoded)), by_tensor[t]);
   }
-  const SamplingIntervals exact = sampling_intervals(everything, decoded);
+  const SamplingIntervals exact = intervals_of(everything, decoded);
   CHECK(exact.nmse.lo == exact.nmse.hi);
   CHECK(exact.element_error_rate.half_width() == 0);
 }
@@ -227,7 +233,7 @@ TEST_CASE("sample intervals cover the exact value at their nominal rate", "[samp
     const TraceStatistics sample =
         sample_trace(source, format, options, codes, {.elements = 1500, .seed = seed});
     const std::vector<std::int64_t> decoded = decode_entries(sample);
-    const SamplingIntervals intervals = sampling_intervals(sample, decoded);
+    const SamplingIntervals intervals = intervals_of(sample, decoded);
     mean_rate += gradient_metrics(format, sample.total, decoded).element_error_rate / 1000;
     const auto covers = [](const Interval& interval, double value) {
       return interval.lo <= value && value <= interval.hi;
@@ -250,7 +256,7 @@ TEST_CASE("a sample without an error still has an upper limit", "[sampling]") {
   const CodeTable codes = reduce_trace(source, format, {}).total;
   const TraceStatistics sample = sample_trace(source, format, {}, codes, {.elements = 300});
   const SamplingIntervals intervals =
-      sampling_intervals(sample, target_values(format, sample.total.codes));
+      intervals_of(sample, target_values(format, sample.total.codes));
   CHECK(intervals.element_error_rate.lo == 0);
   // Clopper-Pearson: 1 - 0.025^(1/n).
   CHECK(intervals.element_error_rate.hi == Approx(1 - std::pow(0.025, 1.0 / 300)));

@@ -109,6 +109,28 @@ inline void wait_for_lines(const std::string& path, std::ptrdiff_t lines) {
   FAIL("the sweep wrote no rows");
 }
 
+/// A trace of two servers and 300 elements in these tensors: any spread-out values do.
+inline void write_spread_trace(const std::filesystem::path& path,
+                               const std::vector<TraceTensor>& tensors) {
+  TraceData data{.servers = 2,
+                 .workload = "test",
+                 .model = "none",
+                 .step = 0,
+                 .batch_per_server = 1,
+                 .note = "",
+                 .tensors = tensors,
+                 .values = {}};
+  int i = 0;
+  for (const TraceTensor& tensor : tensors) {
+    std::vector<float>& values = data.values.emplace_back(2 * tensor.elements);
+    for (float& value : values) {
+      value = static_cast<float>((i * 7919) % 601 - 300) / 300.0F;
+      ++i;
+    }
+  }
+  write_trace(path, data);
+}
+
 /// A sweep of three points and seven chips over a trace of 300 elements: milliseconds.
 struct TinySweep {
   TemporaryFolder folder;
@@ -116,19 +138,7 @@ struct TinySweep {
   std::string rows = (folder / "r.csv").string();
 
   TinySweep() {
-    TraceData data{.servers = 2,
-                   .workload = "test",
-                   .model = "none",
-                   .step = 0,
-                   .batch_per_server = 1,
-                   .note = "",
-                   .tensors = {{"w", 300}},
-                   .values = {{}}};
-    // Any spread-out values do.
-    for (int i = 0; i < 600; ++i) {
-      data.values[0].push_back(static_cast<float>((i * 7919) % 601 - 300) / 300.0F);
-    }
-    write_trace(folder / "t.h5", data);
+    write_spread_trace(folder / "t.h5", {{"w", 300}});
     write_text(config,
                "[workload]\ntrace = \"t.h5\"\nbits = 4\n[montecarlo]\nchips = 7\n[[axis]]\npath = "
                "\"imperfections.phase.fabrication_sigma_rad\"\nvalues = [0.01, 0.05, 0.2]\n");

@@ -24,18 +24,7 @@ struct TensorSweep {
   std::string layers_summary = (folder / "r.layers.summary.csv").string();
 
   TensorSweep() {
-    TraceData data{.servers = 2,
-                   .workload = "test",
-                   .model = "none",
-                   .step = 0,
-                   .batch_per_server = 1,
-                   .note = "",
-                   .tensors = {{"conv, \"1\"", 100}, {"fc", 200}},
-                   .values = {{}, {}}};
-    for (int i = 0; i < 600; ++i) {
-      data.values[i < 200 ? 0 : 1].push_back(static_cast<float>((i * 7919) % 601 - 300) / 300.0F);
-    }
-    write_trace(folder / "t.h5", data);
+    write_spread_trace(folder / "t.h5", {{"conv, \"1\"", 100}, {"fc", 200}});
     write_text(config,
                "[workload]\ntrace = \"t.h5\"\nbits = 4\n[montecarlo]\nchips = 5\n[[axis]]\npath = "
                "\"imperfections.phase.fabrication_sigma_rad\"\nvalues = [0.05, 0.2]\n");
