@@ -287,13 +287,13 @@ CommandAction declare_bench(CLI::App& app) {
   add_choice_option(app, "--precision", options->precision, {"both", "f32", "f64"},
                     "precisions that are timed");
   app.add_option("--threads", options->threads, "threads, each with data of its own")
-      ->check(CLI::Range(1, 1024))
+      ->check(whole_number(1, 1024))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--filter", options->filter, "only cases with this in their name")
       ->type_name("TEXT");
   app.add_option("--rounds", options->rounds, "measurements of each case")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole_number(1, 1000))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--seconds", options->seconds, "duration of a measurement")
