@@ -41,59 +41,77 @@ class Mapper {
                        .bias = source.bias,
                        .activation = source.activation,
                        .clip = source.clip};
-    const double scale = add_blocks(source.weight, mapped);
+    const double scale = add_blocks(source.weight, mapping_of(source), mapped);
     if (options_.gain == LayerGain::nominal && scale > 0) mapped.gain = scale;
     return mapped;
   }
 
  private:
   /// Returns the scale of the layer: what its passive optics are divided by.
-  double add_blocks(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
-    switch (options_.mapping) {
+  double add_blocks(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                    MappedLayer& mapped) {
+    switch (mapping.mapping) {
       case Mapping::svd:
-        return add_svd(weight, mapped);
+        return add_svd(weight, mapping.segment, mapped);
       case Mapping::segmented:
-        return add_segmented(weight, mapped);
+        return add_segmented(weight, block_size(weight.rows(), weight.cols(), mapping.segment),
+                             mapped);
       case Mapping::real_part:
-        return add_real_part(weight, mapped);
+        return add_real_part(weight, block_size(weight.rows(), weight.cols(), mapping.segment),
+                             mapped);
     }
     return 1;
   }
 
-  double add_svd(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
+  double add_svd(const Eigen::MatrixXd& weight, int segment, MappedLayer& mapped) {
+    if (segment > 0) {
+      for_each_block(weight, block_size(weight.rows(), weight.cols(), segment),
+                     [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+                       mapped.blocks.push_back(svd_block(std::move(block), padded));
+                     });
+    } else {
+      mapped.blocks.push_back(svd_block(place(0, 0, weight.rows(), weight.cols()), weight));
+    }
+    return normalise_attenuation(mapped);
+  }
+
+  MappedBlock svd_block(MappedBlock block, const Eigen::MatrixXd& weight) {
     const Svd svd = full_svd(weight);
-    const double largest = svd.singularValues().maxCoeff();
-    MappedBlock block = place(0, 0, weight.rows(), weight.cols());
     block.input_mesh = program(svd.matrixV().transpose().cast<std::complex<double>>());
     block.output_mesh = program(svd.matrixU().cast<std::complex<double>>());
     block.attenuation = svd.singularValues();
-    if (largest > 0) block.attenuation /= largest;
-    mapped.blocks.push_back(std::move(block));
-    return largest;
+    return block;
   }
 
-  double add_segmented(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
-    double largest = 0;
-    for_each_block(weight, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+  double add_segmented(const Eigen::MatrixXd& weight, Eigen::Index size, MappedLayer& mapped) {
+    for_each_block(weight, size, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
       const DiagonalOrthogonal factors = nearest_diagonal_orthogonal(padded);
       block.input_mesh = program(factors.orthogonal.cast<std::complex<double>>());
       block.attenuation = factors.sigma;
-      largest = std::max(largest, factors.sigma.maxCoeff());
       mapped.blocks.push_back(std::move(block));
     });
+    return normalise_attenuation(mapped);
+  }
+
+  /// Divides the attenuations of a layer by the largest, which it returns.
+  static double normalise_attenuation(MappedLayer& mapped) {
+    double largest = 0;
+    for (const MappedBlock& block : mapped.blocks) {
+      largest = std::max(largest, block.attenuation.maxCoeff());
+    }
     if (largest > 0) {
       for (MappedBlock& block : mapped.blocks) block.attenuation /= largest;
     }
     return largest;
   }
 
-  double add_real_part(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
+  double add_real_part(const Eigen::MatrixXd& weight, Eigen::Index size, MappedLayer& mapped) {
     double largest = 0;
-    for_each_block(weight, [&](const MappedBlock&, const Eigen::MatrixXd& padded) {
+    for_each_block(weight, size, [&](const MappedBlock&, const Eigen::MatrixXd& padded) {
       largest = std::max(largest, Svd(padded).singularValues().maxCoeff());
     });
     const double scale = largest > 0 ? largest : 1;
-    for_each_block(weight, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+    for_each_block(weight, size, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
       block.input_mesh = program(unitary_with_real_part(padded / scale));
       block.attenuation = Eigen::VectorXd::Ones(padded.rows());
       block.has_attenuators = false;
@@ -102,14 +120,14 @@ class Mapper {
     return scale;
   }
 
-  Eigen::Index segment(const Eigen::MatrixXd& weight) const {
-    return options_.segment > 0 ? options_.segment : std::min(weight.rows(), weight.cols());
+  LayerMapping mapping_of(const NetworkLayer& layer) const {
+    if (!options_.mapping) return layer.mapping;
+    return {.mapping = *options_.mapping, .segment = options_.segment};
   }
 
   /// Calls `visit(place, padded block)` by block row, then block column.
   template <class Visitor>
-  void for_each_block(const Eigen::MatrixXd& weight, Visitor&& visit) const {
-    const Eigen::Index size = segment(weight);
+  static void for_each_block(const Eigen::MatrixXd& weight, Eigen::Index size, Visitor&& visit) {
     for (Eigen::Index row = 0; row < weight.rows(); row += size) {
       for (Eigen::Index column = 0; column < weight.cols(); column += size) {
         const Eigen::Index rows = std::min(size, weight.rows() - row);
@@ -168,11 +186,28 @@ std::int64_t MappedNetwork::mzi_count() const {
 }
 
 void validate(const MappingOptions& options) {
-  if (options.segment < 0 || (options.segment > 0 && options.mapping == Mapping::svd)) {
+  if (options.segment < 0) {
     throw ConfigError(
-        "network.segment goes with network.mapping = \"segmented\" or \"real_part\" and must be "
-        "positive; leave it out");
+        fmt::format("network.segment = {} is negative; leave it out or give a block "
+                    "size",
+                    options.segment));
   }
+  if (options.segment > 0 && !options.mapping) {
+    throw ConfigError(
+        "network.segment is given but network.mapping = \"as_trained\" takes the block sizes of "
+        "the network file; leave it out or choose a mapping");
+  }
+}
+
+Eigen::Index block_size(Eigen::Index outputs, Eigen::Index inputs, int segment) {
+  const Eigen::Index smaller = std::min(outputs, inputs);
+  return segment > 0 ? std::min<Eigen::Index>(segment, smaller) : smaller;
+}
+
+bool has_output_meshes(const Network& network, const MappingOptions& options) {
+  return std::any_of(network.layers.begin(), network.layers.end(), [&](const NetworkLayer& layer) {
+    return options.mapping.value_or(layer.mapping.mapping) == Mapping::svd;
+  });
 }
 
 MappedNetwork map_network(const Network& network, const MappingOptions& options) {
