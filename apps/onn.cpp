@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.hpp"
+#include "apps/onn_train.hpp"
 #include "apps/options.hpp"
 #include "solver/names.hpp"
 #include "solver/onn/accuracy.hpp"
@@ -146,10 +147,10 @@ void print_text(std::ostream& out, const Network& network, const NetworkShape& s
                      accuracy.max_error_digits, accuracy.margin_digits());
 }
 
-/// The mapping whose size is printed; with none it is that of svd.
+/// The mapping whose size is printed; with none it is the one the network is made for.
 MappingOptions mapping_of(const CheckOptions& options) {
   MappingOptions mapping;
-  mapping.mapping = parse_enum<Mapping>(options.mapping).value_or(Mapping::svd);
+  mapping.mapping = parse_enum<Mapping>(options.mapping);
   mapping.mesh = parse_enum<Topology::Kind>(options.mesh).value();
   if (options.segment) mapping.segment = *options.segment;
   return mapping;
@@ -172,12 +173,14 @@ CommandAction declare_check(CLI::App& app) {
   app.add_option("NETWORK", options->network, "network (HDF5, optinc-network/1)")->required();
   std::vector<std::string> mappings = {"none"};
   for (const std::string& name : enum_names<Mapping>()) mappings.push_back(name);
+  mappings.emplace_back(as_trained);
   add_choice_option(app, "--mapping", options->mapping, mappings,
-                    "none: the weights as they are; else through decomposed, ideal meshes. The "
-                    "size is that of the mapping, with none that of svd");
+                    "none: the weights as they are; else through decomposed, ideal meshes, with "
+                    "as_trained those that the network is made for. The size is that of the "
+                    "mapping, with none that of as_trained");
   app.add_option("--segment", options->segment,
-                 "block size of segmented and real_part (default: the smaller side of each weight "
-                 "matrix)")
+                 "side of the square blocks that a weight matrix is cut into (default: its smaller "
+                 "side, with svd the whole matrix)")
       ->check(whole_number_of_key("network.segment"))
       ->type_name("N");
   add_choice_option(app, "--mesh", options->mesh, enum_names<Topology::Kind>(),
@@ -237,6 +240,6 @@ Command check_command() {
 
 }  // namespace
 
-std::vector<Command> onn_commands() { return {build_command(), check_command()}; }
+std::vector<Command> onn_commands() { return {build_command(), train_command(), check_command()}; }
 
 }  // namespace optinc

@@ -61,7 +61,11 @@ void add_engine_options(CLI::App& app, BackendOptions& options) {
                  "auto, cuda, cpu or reference; one that is missing here is an error (default "
                  "OPTINC_BACKEND, else auto)")
       ->type_name("NAME");
-  add_choice_option(app, "--cpu-target", options.cpu_target, cpu_target_choices(),
+  add_cpu_target_option(app, options.cpu_target);
+}
+
+void add_cpu_target_option(CLI::App& app, std::string& cpu_target) {
+  add_choice_option(app, "--cpu-target", cpu_target, cpu_target_choices(),
                     "instruction set of the cpu backend; one that this CPU lacks is an error "
                     "(default OPTINC_CPU_TARGET, else auto: the best there is)");
 }

@@ -25,6 +25,9 @@ struct BackendOptions {
 /// Declares --backend and --cpu-target.
 void add_engine_options(CLI::App& app, BackendOptions& options);
 
+/// Declares --cpu-target.
+void add_cpu_target_option(CLI::App& app, std::string& cpu_target);
+
 /// Declares those and --precision.
 void add_backend_options(CLI::App& app, BackendOptions& options);
 

@@ -15,8 +15,10 @@
 #include "apps/command.hpp"
 #include "apps/installed_data.hpp"
 #include "apps/options.hpp"
+#include "apps/progress.hpp"
 #include "apps/signals.hpp"
 #include "apps/summary_table.hpp"
+#include "apps/time_limit.hpp"
 #include "build_info.hpp"
 #include "solver/clock.hpp"
 #include "solver/config/sweep_config.hpp"
@@ -36,7 +38,7 @@ struct SweepCommandOptions {
   std::string chips;
   std::string seed;
   std::string shard = "0/1";
-  std::string time_limit = "none";
+  std::string time_limit = no_time_limit;
   BackendOptions backend;
   unsigned threads = 0;
   bool fresh = false;
@@ -47,47 +49,15 @@ struct SweepCommandOptions {
   std::vector<std::string> set;
 };
 
-/// Progress on stderr: one rewritten line on a terminal, a plain line every 10 s elsewhere.
-class ProgressPrinter {
- public:
-  ProgressPrinter(CommandContext& context, bool quiet) : context_(context), quiet_(quiet) {}
-  ~ProgressPrinter() {
-    if (line_open_) context_.err << "\n";
-  }
-  ProgressPrinter(const ProgressPrinter&) = delete;
-  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
-
-  void show(const SweepProgress& progress) {
-    const double interval_s = context_.err_is_terminal ? 0.1 : 10;
-    const bool last = progress.done == progress.total && context_.err_is_terminal;
-    if (quiet_ || (!last && seconds_since(shown_) < interval_s)) return;
-    shown_ = Clock::now();
-    const double rate = static_cast<double>(progress.computed) / seconds_since(start_);
+void show(ProgressLine& line, const SweepProgress& progress) {
+  line.show(progress.done == progress.total, [&] {
+    const double rate = static_cast<double>(progress.computed) / line.elapsed_s();
     const double eta_s = static_cast<double>(progress.total - progress.done) / rate;
-    const std::string text = fmt::format(
-        "{}/{} chips, {:.1f} chips/s, eta {}, worst element error rate {:.3g}", progress.done,
-        progress.total, rate, duration_text(eta_s), progress.worst_element_error_rate);
-    if (context_.err_is_terminal) {
-      context_.err << "\r\033[K" << text << std::flush;
-      line_open_ = true;
-    } else {
-      context_.err << text << "\n" << std::flush;
-    }
-  }
-
- private:
-  static std::string duration_text(double time_s) {
-    if (time_s < 90) return fmt::format("{:.0f} s", time_s);
-    if (time_s < 5400) return fmt::format("{:.0f} min", time_s / 60);
-    return fmt::format("{:.1f} h", time_s / 3600);
-  }
-
-  CommandContext& context_;
-  bool quiet_;
-  bool line_open_ = false;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point shown_ = Clock::now();
-};
+    return fmt::format("{}/{} chips, {:.1f} chips/s, eta {}, worst element error rate {:.3g}",
+                       progress.done, progress.total, rate, duration_text(eta_s),
+                       progress.worst_element_error_rate);
+  });
+}
 
 SweepConfig load(const SweepCommandOptions& options) {
   std::vector<std::string> overrides = options.set;
@@ -284,40 +254,6 @@ std::string summary_json(const SummaryTable& table) {
   return points.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// A span of time from now on.
-class TimeLimit {
- public:
-  /// Args: text, "90", "90s", "10min", "2h", "1d" or "none". Throws ConfigError.
-  explicit TimeLimit(const std::string& text) {
-    if (text == "none") return;
-    const std::size_t unit_start = std::min(text.find_first_not_of("0123456789."), text.size());
-    const double unit_s = unit_seconds(text.substr(unit_start));
-    double number = 0;
-    const bool valid = unit_start > 0 && unit_s > 0 &&
-                       parse_number(text.substr(0, unit_start), number) && number > 0;
-    if (!valid) {
-      throw ConfigError(fmt::format(
-          "--time-limit {} (must be a positive number with unit s, min, h or d, e.g. 10min)",
-          text));
-    }
-    limit_s_ = number * unit_s;
-  }
-
-  bool passed() const { return seconds_since(start_) > limit_s_; }
-
- private:
-  /// 0 for an unknown unit.
-  static double unit_seconds(const std::string& unit) {
-    if (unit.empty() || unit == "s") return 1;
-    if (unit == "min") return 60;
-    if (unit == "h") return 3600;
-    return unit == "d" ? 86400 : 0;
-  }
-
-  Clock::time_point start_ = Clock::now();
-  double limit_s_ = std::numeric_limits<double>::infinity();
-};
-
 ExitCode stopped(CommandContext& context, const SweepCommandOptions& options,
                  const SweepProgress& progress, const SignalGuard& signals) {
   const bool by_signal = signals.caught();
@@ -353,7 +289,7 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   require_csv_out(options.out);
   require_other_result(options, sweep);
   const SignalGuard signals;
-  ProgressPrinter printer(context, options.quiet);
+  ProgressLine line(context, options.quiet);
   const SweepProgress progress =
       run_sweep(sweep, *backend,
                 {.rows = options.out,
@@ -365,7 +301,7 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
                               .shard = shard,
                               .per_tensor = options.layers},
                  .stop_requested = [&] { return signals.caught() || limit.passed(); },
-                 .progress = [&](const SweepProgress& state) { printer.show(state); },
+                 .progress = [&](const SweepProgress& state) { show(line, state); },
                  .notice =
                      [&](const std::string& text) {
                        if (!options.quiet) context.err << "optinc: " << text << "\n";
@@ -400,11 +336,9 @@ CommandAction declare_sweep(CLI::App& app) {
                  "chips computed at once; no result depends on it (default: all cores)")
       ->check(whole_number(1, 4096))
       ->type_name("N");
-  app.add_option("--time-limit", options->time_limit,
-                 "start no new chip after this time (seconds, or with unit s, min, h, d), save "
-                 "those in work and return exit code 5 if any are left; the same command goes on")
-      ->type_name("TIME")
-      ->default_str(options->time_limit);
+  add_time_limit_option(app, options->time_limit,
+                        "start no new chip after this time, save those in work and return exit "
+                        "code 5 if any are left; the same command goes on");
   app.add_option("--set", options->set, "override one key, e.g. workload.bits=6")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);

@@ -21,6 +21,9 @@ enum class DrawId : std::uint16_t {
   element_sample = 256,       ///< sequence over the elements of a gradient; mesh_id 1: the start
   stochastic_rounding = 512,  ///< sequence over the elements of a gradient; mesh_id = server
   synthetic_gradient = 768,   ///< likewise; mesh_id = 0: common part, 1 + server: its own part
+  training_start = 1024,      ///< sequences; mesh_id 0: weights, 1: biases
+  training_codes = 1025,      ///< sequences; mesh_id 0: order of the alphabet, chip = round; 1:
+                              ///< words as code_sample; 2: codes of traces
 };
 
 /// Names one Philox4x32-10 block: a deviate depends on nothing else.

@@ -14,6 +14,7 @@
 #include "solver/gradient/synthetic.hpp"
 #include "solver/onn/analytic.hpp"
 #include "solver/onn/mapping.hpp"
+#include "solver/onn/training/constraint.hpp"
 #include "solver/optinc/chip.hpp"
 #include "solver/optinc/code.hpp"
 #include "solver/optinc/receiver.hpp"
@@ -67,6 +68,12 @@ struct EnumNames<Mapping> {
       {{Mapping::svd, "svd"},
        {Mapping::segmented, "segmented"},
        {Mapping::real_part, "real_part"}}};
+};
+
+template <>
+struct EnumNames<BlockConstraint> {
+  static constexpr std::array<std::pair<BlockConstraint, std::string_view>, 2> table{
+      {{BlockConstraint::retraction, "retraction"}, {BlockConstraint::projection, "projection"}}};
 };
 
 /// Topologies that have a name; a list of columns has none.

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "noise/stream.hpp"
 #include "solver/error.hpp"
 
 namespace optinc {
@@ -17,26 +16,13 @@ namespace {
 
 constexpr std::uint64_t batch_codes = 16384;
 
-CodeKey sample_code(const CodeFormat& format, std::uint64_t seed, std::uint32_t sample) {
-  constexpr int words_per_block = 4;
-  StreamAddress address{.seed = seed, .draw = DrawId::code_sample, .element = sample};
-  const auto levels = static_cast<CodeKey>(format.levels());
-  CodeKey code = 0;
-  RandomWords words{};
-  for (int input = 0; input < format.inputs(); ++input) {
-    address.symbol = static_cast<std::uint32_t>(input / words_per_block);
-    if (input % words_per_block == 0) words = random_words(address);
-    code = code * levels + ((words.word[input % words_per_block] * levels) >> 32U);
-  }
-  return code;
-}
-
 std::vector<CodeKey> batch_of_codes(const CodeFormat& format, bool exhaustive, std::uint64_t first,
                                     std::uint64_t count, std::uint64_t seed) {
   std::vector<CodeKey> codes(count);
   std::iota(codes.begin(), codes.end(), first);
   if (exhaustive) return codes;
-  for (CodeKey& code : codes) code = sample_code(format, seed, static_cast<std::uint32_t>(code));
+  const StreamAddress stream{.seed = seed, .draw = DrawId::code_sample};
+  for (CodeKey& code : codes) code = random_code(format, stream, code);
   return codes;
 }
 
@@ -55,6 +41,22 @@ void add_batch(const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& 
 }
 
 }  // namespace
+
+CodeKey random_code(const CodeFormat& format, StreamAddress stream, std::uint64_t sample) {
+  constexpr int words_per_block = 4;
+  constexpr unsigned symbol_bits = 4;  // at most 8 inputs: two blocks
+  const auto levels = static_cast<CodeKey>(format.levels());
+  stream.element = static_cast<std::uint32_t>(sample);
+  CodeKey code = 0;
+  RandomWords words{};
+  for (int input = 0; input < format.inputs(); ++input) {
+    const auto block = static_cast<std::uint32_t>(input / words_per_block);
+    stream.symbol = static_cast<std::uint32_t>(sample >> 32U) << symbol_bits | block;
+    if (input % words_per_block == 0) words = random_words(stream);
+    code = code * levels + ((words.word[input % words_per_block] * levels) >> 32U);
+  }
+  return code;
+}
 
 std::vector<RealLayer> dense_layers(const Network& network) {
   std::vector<RealLayer> layers;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "noise/stream.hpp"
 #include "solver/backend/backend.hpp"
 #include "solver/onn/network.hpp"
 #include "solver/optinc/receiver.hpp"
@@ -17,6 +18,10 @@ struct CodeSelection {
   std::uint64_t max_codes{};  ///< 1 .. 2^32 - 1
   std::uint64_t seed{};
 };
+
+/// A code whose levels are independent and uniform, entry `sample` of `stream`: word i of symbol j
+/// gives the level of input 4 j + i.
+CodeKey random_code(const CodeFormat& format, StreamAddress stream, std::uint64_t sample);
 
 /// How well a network gives the digits of Q(v).
 struct NetworkAccuracy {

@@ -22,12 +22,6 @@ Svd full_svd(const Eigen::MatrixXd& matrix) {
   return Svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
 }
 
-/// Orthogonal factor of the polar decomposition.
-Eigen::MatrixXd polar_orthogonal(const Eigen::MatrixXd& matrix) {
-  const Svd svd = full_svd(matrix);
-  return svd.matrixU() * svd.matrixV().transpose();
-}
-
 /// Numbers the meshes of a network and programs them.
 class Mapper {
  public:
@@ -218,8 +212,12 @@ MappedNetwork map_network(const Network& network, const MappingOptions& options)
   return mapped;
 }
 
-DiagonalOrthogonal nearest_diagonal_orthogonal(const Eigen::MatrixXd& square) {
-  constexpr int most_rounds = 1000;
+Eigen::MatrixXd nearest_orthogonal(const Eigen::MatrixXd& square) {
+  const Eigen::BDCSVD<Eigen::MatrixXd> svd(square, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  return svd.matrixU() * svd.matrixV().transpose();
+}
+
+DiagonalOrthogonal nearest_diagonal_orthogonal(const Eigen::MatrixXd& square, int most_rounds) {
   constexpr double stalled = 1e-13;
   const Eigen::Index size = square.rows();
   DiagonalOrthogonal best{.sigma = Eigen::VectorXd::Ones(size),
@@ -230,7 +228,7 @@ DiagonalOrthogonal nearest_diagonal_orthogonal(const Eigen::MatrixXd& square) {
   }
   double captured = 0;
   for (int round = 0; round < most_rounds; ++round) {
-    best.orthogonal = polar_orthogonal(best.sigma.asDiagonal() * square);
+    best.orthogonal = nearest_orthogonal(best.sigma.asDiagonal() * square);
     best.sigma = (square * best.orthogonal.transpose()).diagonal();
     // ||W - Sigma U||^2 = ||W||^2 - ||Sigma||^2 at the best Sigma.
     const double now_captured = best.sigma.squaredNorm();

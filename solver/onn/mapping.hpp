@@ -96,13 +96,17 @@ bool has_output_meshes(const Network& network, const MappingOptions& options);
 /// than ids of 16 bits can name.
 MappedNetwork map_network(const Network& network, const MappingOptions& options);
 
+/// The nearest real orthogonal matrix, the orthogonal factor of the polar decomposition.
+Eigen::MatrixXd nearest_orthogonal(const Eigen::MatrixXd& square);
+
 /// Nearest Sigma U with U real orthogonal and Sigma diagonal, not negative, in the Frobenius norm,
-/// found by alternating from Sigma = I: U = polar(Sigma W), Sigma_ii = (W U^T)_ii.
+/// found by alternating from Sigma = I until it stalls: U = polar(Sigma W), Sigma_ii = (W U^T)_ii.
 struct DiagonalOrthogonal {
   Eigen::VectorXd sigma;
   Eigen::MatrixXd orthogonal;
 };
-DiagonalOrthogonal nearest_diagonal_orthogonal(const Eigen::MatrixXd& square);
+DiagonalOrthogonal nearest_diagonal_orthogonal(const Eigen::MatrixXd& square,
+                                               int most_rounds = 1000);
 
 /// A unitary whose real part is `contraction` (square, real, singular values <= 1):
 /// P (C + i sqrt(1 - C^2)) Q^T of its singular value decomposition P C Q^T.
