@@ -85,6 +85,7 @@ CommandAction declare_build(CLI::App& app) {
   app.add_option("--servers", options->servers, "servers N that are averaged: 2 to 64")
       ->capture_default_str();
   add_format_options(app, options->format);
+  add_fraction_options(app, options->format);
   add_choice_option(app, "--form", options->form, enum_names<AnalyticForm>(),
                     "how the digits are resolved");
   add_choice_option(app, "--step", options->step, {"clipped_relu", "relu"},
@@ -105,25 +106,40 @@ std::vector<RealLayer> checked_layers(const Network& network, const MappedNetwor
 void print_json(std::ostream& out, const Network& network, const NetworkShape& shape,
                 const NetworkAccuracy& accuracy, const CheckOptions& options,
                 const std::string& backend) {
-  const nlohmann::ordered_json document = {{"codes", accuracy.codes},
-                                           {"correct", accuracy.correct},
-                                           {"accuracy", accuracy.accuracy()},
-                                           {"max_error_digits", accuracy.max_error_digits},
-                                           {"margin_digits", accuracy.margin_digits()},
-                                           {"exhaustive", accuracy.exhaustive},
-                                           {"kind", network.kind},
-                                           {"servers", network.format.servers},
-                                           {"bits", network.format.bits},
-                                           {"digits_per_input", network.format.digits_per_input},
-                                           {"rounding", enum_name(network.format.rounding)},
-                                           {"mapping", options.mapping},
-                                           {"mesh", options.mesh},
-                                           {"backend", backend},
-                                           {"widths", shape.widths},
-                                           {"mzi_count", shape.mzi_count},
-                                           {"depths", shape.depths},
-                                           {"layer_gains", shape.gains}};
+  const nlohmann::ordered_json document = {
+      {"codes", accuracy.codes},
+      {"correct", accuracy.correct},
+      {"accuracy", accuracy.accuracy()},
+      {"max_error_digits", accuracy.max_error_digits},
+      {"margin_digits", accuracy.margin_digits()},
+      {"exhaustive", accuracy.exhaustive},
+      {"kind", network.kind},
+      {"servers", network.format.servers},
+      {"bits", network.format.bits},
+      {"digits_per_input", network.format.digits_per_input},
+      {"rounding", enum_name(network.format.rounding)},
+      {"input_fraction_digits", network.format.input_fraction_digits},
+      {"output_fraction_digits", network.format.output_fraction_digits},
+      {"mapping", options.mapping},
+      {"mesh", options.mesh},
+      {"backend", backend},
+      {"widths", shape.widths},
+      {"mzi_count", shape.mzi_count},
+      {"depths", shape.depths},
+      {"layer_gains", shape.gains}};
   out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+/// The digits behind the point of a unit of a cascade.
+std::string fraction_text(const CodeFormat& format) {
+  std::string text;
+  if (format.input_fraction_digits > 0) {
+    text += fmt::format(", takes {} fraction digits", format.input_fraction_digits);
+  }
+  if (format.output_fraction_digits > 0) {
+    text += fmt::format(", gives {} fraction digits", format.output_fraction_digits);
+  }
+  return text;
 }
 
 void print_text(std::ostream& out, const Network& network, const NetworkShape& shape,
@@ -133,9 +149,10 @@ void print_text(std::ostream& out, const Network& network, const NetworkShape& s
                                  ? "all of them"
                                  : fmt::format("a sample of {:.3g}, seed {}",
                                                network.format.alphabet_size(), options.sample_seed);
-  out << fmt::format("{:<24} {}, {} servers, {} bits, {} digits per input, {}\n", "network",
+  out << fmt::format("{:<24} {}, {} servers, {} bits, {} digits per input, {}{}\n", "network",
                      network.kind, network.format.servers, network.format.bits,
-                     network.format.digits_per_input, enum_name(network.format.rounding));
+                     network.format.digits_per_input, enum_name(network.format.rounding),
+                     fraction_text(network.format));
   out << fmt::format("{:<24} {}\n", "widths", fmt::join(shape.widths, "-"));
   out << fmt::format("{:<24} {}\n", "MZIs", shape.mzi_count);
   out << fmt::format("{:<24} {}\n", "MZI columns per layer", fmt::join(shape.depths, ", "));
@@ -208,12 +225,17 @@ Command build_command() {
       "one digit per input. The pipeline form resolves digits from the top like a pipelined "
       "converter. It exists for 2 to 64 servers, is smaller, and asks for far more precise "
       "optics.\n\n"
+      "Units of a cascade take or give digits behind the point (docs/cascade.md).\n\n"
       "A step is one unit of a clipped ReLU or two units of a plain ReLU (relu, "
       "homodyne_relu in the file).";
   build.examples = {
       {"optinc onn build --servers 4 --bits 8 --out ripple.h5", "the shipped ripple network"},
       {"optinc onn build --servers 7 --bits 6 --rounding half_even --form pipeline --out p.h5",
-       "an odd number of servers, ties to even"}};
+       "an odd number of servers, ties to even"},
+      {"optinc onn build --servers 4 --bits 8 --output-fraction-digits 1 --out level1.h5",
+       "level 1 of a cascade: the exact average with its fraction"},
+      {"optinc onn build --servers 4 --bits 8 --input-fraction-digits 1 --out level2.h5",
+       "level 2 of that cascade"}};
   build.declare = declare_build;
   return build;
 }

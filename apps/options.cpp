@@ -98,8 +98,25 @@ void add_format_options(CLI::App& app, FormatOptions& options) {
   app.add_option("--code-offset", options.code_offset, "code that means zero (default 2^(bits-1))");
 }
 
+void add_fraction_options(CLI::App& app, FormatOptions& options) {
+  app.add_option("--input-fraction-digits", options.input_fraction_digits,
+                 "base-4 digits behind the point of the values that are averaged: level 2 of a "
+                 "cascade")
+      ->check(whole_number(0, 3))
+      ->capture_default_str();
+  app.add_option("--output-fraction-digits", options.output_fraction_digits,
+                 "base-4 digits behind the point of the average, which is then exact instead of "
+                 "rounded: level 1 of a cascade; 1 for 2 and 4 servers, 2 for 8 and 16, 3 for 32 "
+                 "and 64")
+      ->check(whole_number(0, 3))
+      ->capture_default_str();
+}
+
 CodeFormat requested_format(const FormatOptions& options, int servers) {
   CodeFormat format = make_code_format(servers, options.bits);
+  format.input_fraction_digits = options.input_fraction_digits;
+  format.output_fraction_digits = options.output_fraction_digits;
+  format.digits_per_input = default_digits_per_input(options.bits, options.input_fraction_digits);
   if (options.digits_per_input) format.digits_per_input = *options.digits_per_input;
   if (options.code_offset) format.code_offset = *options.code_offset;
   format.rounding = parse_enum<Rounding>(options.rounding).value();

@@ -45,10 +45,15 @@ struct FormatOptions {
   std::optional<int> digits_per_input;
   std::string rounding = "half_up";
   std::optional<std::int64_t> code_offset;
+  int input_fraction_digits = 0;
+  int output_fraction_digits = 0;
 };
 
 /// Declares --bits, --digits-per-input, --rounding and --code-offset.
 void add_format_options(CLI::App& app, FormatOptions& options);
+
+/// Declares --input-fraction-digits and --output-fraction-digits, for units of a cascade.
+void add_fraction_options(CLI::App& app, FormatOptions& options);
 
 /// The format these options ask for. Throws ConfigError for a value out of range.
 CodeFormat requested_format(const FormatOptions& options, int servers);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/onn/analytic.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -95,24 +96,36 @@ class LayerBuilder {
 
 enum class Tie { reads_one, reads_zero };
 
-/// Thresholds on w = v + shift for v in the multiples of 1/N: ramps sit midway between the last
-/// attainable value that must read 0 and the first that must read 1, half as wide as that gap.
+/// Thresholds on w = v + shift, in units of the lowest output digit, for v in the multiples of
+/// steps / parts: ramps sit midway between the last attainable value that must read 0 and the first
+/// that must read 1, half as wide as that gap.
 class ThresholdGrid {
  public:
-  ThresholdGrid(int servers, Rounding rounding) : servers_(servers), rounding_(rounding) {}
+  explicit ThresholdGrid(const CodeFormat& format) {
+    const std::int64_t inputs = std::int64_t{format.servers} << (2 * format.input_fraction_digits);
+    if (format.output_fraction_digits > 0) {
+      steps_ = (std::int64_t{1} << (2 * format.output_fraction_digits)) / inputs;
+      rounding_ = Rounding::floor;
+    } else {
+      parts_ = inputs;
+      rounding_ = format.rounding;
+    }
+  }
 
   /// What has to be added to v so that Q(v) is (but for ties) the integer part.
   double shift() const { return rounding_ == Rounding::floor ? 0.0 : 0.5; }
 
   double centre(std::int64_t threshold, Tie tie) const {
-    // In units of 1 / (2 N) attainable values have pitch 2 and w = threshold is 2 N threshold.
-    const bool attainable = rounding_ == Rounding::floor || servers_ % 2 == 0;
-    const std::int64_t first_one =
-        2 * servers_ * threshold + (attainable ? (tie == Tie::reads_one ? 0 : 2) : 1);
-    return static_cast<double>(first_one - 1) / static_cast<double>(2 * servers_);
+    // In units of 1 / (2 parts) attainable values are multiples of the pitch behind the shift.
+    const std::int64_t pitch = 2 * steps_;
+    const std::int64_t shift = rounding_ == Rounding::floor ? 0 : parts_;
+    const std::int64_t at = 2 * parts_ * threshold;
+    std::int64_t first_one = (at - shift + pitch - 1) / pitch * pitch + shift;
+    if (first_one == at && tie == Tie::reads_zero) first_one += pitch;
+    return static_cast<double>(first_one - steps_) / static_cast<double>(2 * parts_);
   }
 
-  double width() const { return 0.5 / static_cast<double>(servers_); }
+  double width() const { return 0.5 * static_cast<double>(steps_) / static_cast<double>(parts_); }
 
   /// half_even: a tie at an odd integer rounds down to the even one below it.
   Tie tie_at(std::int64_t integer) const {
@@ -120,7 +133,8 @@ class ThresholdGrid {
   }
 
  private:
-  std::int64_t servers_;
+  std::int64_t steps_ = 1;
+  std::int64_t parts_ = 1;
   Rounding rounding_;
 };
 
@@ -153,14 +167,15 @@ UnitSum weighted_sum(const std::vector<UnitSum>& steps, const std::vector<double
 
 Network build_pipeline(const CodeFormat& format, Activation step) {
   Network network{.format = format, .kind = "analytic-pipeline", .layers = {}};
-  const ThresholdGrid grid(format.servers, format.rounding);
+  const ThresholdGrid grid(format);
+  const int point = format.output_fraction_digits - format.input_fraction_digits;
   AffineForm residual = zero_form(format.inputs()) + grid.shift();
   for (int k = 0; k < format.inputs(); ++k) {
-    const auto weight = static_cast<double>(std::int64_t{1} << (2 * format.digits_per_input * k));
+    const double weight = std::ldexp(1.0, 2 * (format.digits_per_input * k + point));
     residual = residual + unit_form(format.inputs(), k) * weight;
   }
   std::vector<AffineForm> digits;  // most significant first
-  for (int digit = format.digits() - 1; digit >= 0; --digit) {
+  for (int digit = format.output_digits() - 1; digit >= 0; --digit) {
     const std::int64_t weight = std::int64_t{1} << (2 * digit);
     LayerBuilder layer(step);
     std::vector<UnitSum> steps;
@@ -188,40 +203,64 @@ struct RippleState {
   AffineForm carry;                ///< into the next stage
 };
 
-/// Resolves x in 0..15 into a digit (x mod 4) and a carry (x div 4) by a staircase of 15 steps.
+/// How the staircase of a stage reads.
+struct Staircase {
+  std::vector<double> centres;  ///< of the steps, step k = 1, 2, ... reading x >= k
+  double width{};
+  /// The last stage takes 16 for more than the digits hold, and sets all of them to 3.
+  bool saturates = false;
+};
+
+/// Resolves x in 0..16 into a digit (x mod 4) and a carry (x div 4) by a staircase.
 void resolve_stage(Network& network, RippleState& state, Activation step, const AffineForm& x,
-                   const std::vector<double>& centres, double width) {
+                   const Staircase& staircase) {
+  constexpr std::size_t overflow = 16;
   LayerBuilder layer(step);
   std::vector<UnitSum> steps;
   std::vector<double> digit_factors;
   std::vector<double> carry_factors;
-  for (std::size_t k = 1; k <= centres.size(); ++k) {
-    steps.push_back(layer.step(x, centres[k - 1], width));
-    digit_factors.push_back(k % 4 == 0 ? -largest_digit : 1.0);
-    carry_factors.push_back(k % 4 == 0 ? 1.0 : 0.0);
+  for (std::size_t k = 1; k <= staircase.centres.size(); ++k) {
+    const bool saturated = staircase.saturates && k == overflow;
+    steps.push_back(layer.step(x, staircase.centres[k - 1], staircase.width));
+    digit_factors.push_back(saturated ? 0.0 : (k % 4 == 0 ? -largest_digit : 1.0));
+    carry_factors.push_back(!saturated && k % 4 == 0 ? 1.0 : 0.0);
   }
   const std::vector<UnitSum> inputs = carry_all(layer, state.inputs);
   const std::vector<UnitSum> digits = carry_all(layer, state.digits);
   state.inputs = forms(layer, inputs);
   state.digits = forms(layer, digits);
+  if (staircase.saturates && steps.size() == overflow) {
+    const AffineForm excess = layer.form(steps.back()) * largest_digit;
+    for (AffineForm& digit : state.digits) digit = digit + excess;
+  }
   state.digits.push_back(layer.form(weighted_sum(steps, digit_factors)));
   state.carry = layer.form(weighted_sum(steps, carry_factors));
   network.layers.push_back(layer.finish());
 }
 
-/// First stage where the rounding looks at digit 0 of the average alone: floor(a_0 + shift).
-void round_lowest_input(Network& network, RippleState& state, Activation step,
-                        const ThresholdGrid& grid) {
+/// Takes what lies below the digits of the average, and its lowest digit, off the state.
+AffineForm take_lowest(RippleState& state, int fraction_digits) {
+  AffineForm lowest = state.inputs.front();
+  for (int i = 1; i <= fraction_digits; ++i) {
+    lowest = lowest * 0.25 + state.inputs[static_cast<std::size_t>(i)];
+  }
+  state.inputs.erase(state.inputs.begin(), state.inputs.begin() + 1 + fraction_digits);
+  return lowest;
+}
+
+/// First stage where the rounding looks at digit 0 of the average and its fraction alone:
+/// floor(lowest + shift), at most `largest`.
+void round_lowest(Network& network, RippleState& state, Activation step, const ThresholdGrid& grid,
+                  const AffineForm& lowest, std::int64_t largest) {
   LayerBuilder layer(step);
   std::vector<UnitSum> steps;
-  for (std::int64_t t = 1; t <= 3; ++t) {
-    steps.push_back(layer.step(state.inputs.front() + grid.shift(), grid.centre(t, Tie::reads_one),
-                               grid.width()));
+  for (std::int64_t t = 1; t <= largest; ++t) {
+    steps.push_back(
+        layer.step(lowest + grid.shift(), grid.centre(t, Tie::reads_one), grid.width()));
   }
-  const std::vector<UnitSum> inputs =
-      carry_all(layer, {state.inputs.begin() + 1, state.inputs.end()});
+  const std::vector<UnitSum> inputs = carry_all(layer, state.inputs);
   state.inputs = forms(layer, inputs);
-  state.carry = layer.form(weighted_sum(steps, {1, 1, 1}));
+  state.carry = layer.form(weighted_sum(steps, std::vector<double>(steps.size(), 1)));
   network.layers.push_back(layer.finish());
 }
 
@@ -232,35 +271,57 @@ AffineForm next_staircase(RippleState& state) {
   return x;
 }
 
-std::vector<double> staircase_centres(const ThresholdGrid* grid) {
-  std::vector<double> centres;
-  for (std::int64_t k = 1; k <= 15; ++k) {
-    centres.push_back(grid == nullptr ? static_cast<double>(k) - 0.5
-                                      : grid->centre(k, grid->tie_at(k)));
+/// The staircase where x is on the grid of the averages.
+Staircase grid_staircase(const ThresholdGrid& grid, std::int64_t steps) {
+  Staircase staircase{.centres = {}, .width = grid.width()};
+  for (std::int64_t k = 1; k <= steps; ++k) {
+    staircase.centres.push_back(grid.centre(k, grid.tie_at(k)));
   }
-  return centres;
+  return staircase;
 }
 
+/// The staircase where x is an integer.
+Staircase integer_staircase(std::int64_t steps) {
+  Staircase staircase{.centres = {}, .width = 0.5};
+  for (std::int64_t k = 1; k <= steps; ++k) {
+    staircase.centres.push_back(static_cast<double>(k) - 0.5);
+  }
+  return staircase;
+}
+
+/// Resolves the digits from the lowest input up. A fraction below digit 0 may carry 4 into the next
+/// stage, where x is then up to 16, and the average may round to more than the digits hold.
 Network build_ripple(const CodeFormat& format, Activation step) {
   Network network{.format = format, .kind = "analytic-ripple", .layers = {}};
-  const ThresholdGrid grid(format.servers, format.rounding);
+  const ThresholdGrid grid(format);
+  const bool overflows = format.input_fraction_digits > 0 && grid.shift() > 0;
+  const std::int64_t most_steps = overflows ? 16 : 15;
   RippleState state;
   for (int k = 0; k < format.inputs(); ++k) {
     state.inputs.push_back(unit_form(format.inputs(), k));
   }
-  if (format.rounding == Rounding::half_even) {
-    // The parity that decides a tie is that of a_0 and 4 a_1 together, so both enter one stage.
-    state.carry = state.inputs.front() + grid.shift();
-    state.inputs.erase(state.inputs.begin());
+  const auto resolve = [&](const AffineForm& x, Staircase staircase) {
+    staircase.saturates = overflows && state.inputs.empty();
+    resolve_stage(network, state, step, x, staircase);
+  };
+  if (format.output_fraction_digits > 0) {
+    // All digits are wanted: the lowest input carries without rounding.
+    constexpr std::int64_t largest = 12;
+    state.carry = zero_form(format.inputs());
     const AffineForm x = next_staircase(state);
-    resolve_stage(network, state, step, x, staircase_centres(&grid), grid.width());
+    resolve(x, integer_staircase(largest));
+  } else if (format.rounding == Rounding::half_even) {
+    // The parity that decides a tie is that of a_0 and 4 a_1 together, so both enter one stage.
+    state.carry = take_lowest(state, format.input_fraction_digits) + grid.shift();
+    const AffineForm x = next_staircase(state);
+    resolve(x, grid_staircase(grid, most_steps));
   } else {
-    round_lowest_input(network, state, step, grid);
+    const AffineForm lowest = take_lowest(state, format.input_fraction_digits);
+    round_lowest(network, state, step, grid, lowest, overflows ? 4 : 3);
   }
-  constexpr double integer_ramp_width = 0.5;
   while (!state.inputs.empty()) {
     const AffineForm x = next_staircase(state);
-    resolve_stage(network, state, step, x, staircase_centres(nullptr), integer_ramp_width);
+    resolve(x, integer_staircase(most_steps));
   }
   state.digits.push_back(state.carry);
   network.layers.push_back(LayerBuilder::make_layer(state.digits, Activation::identity));
@@ -279,6 +340,12 @@ void require_ripple_format(const CodeFormat& format) {
         "no ripple network for {} digits per input (its carries need single digits); use "
         "digits_per_input = 1 or the pipeline form",
         format.digits_per_input));
+  }
+  if (format.output_fraction_digits > format.input_fraction_digits + 1) {
+    throw ConfigError(fmt::format(
+        "no ripple network with {} output fraction digits (its carries give one more than the "
+        "input has, which is exact); use {} or the pipeline form",
+        format.output_fraction_digits, format.input_fraction_digits + 1));
   }
 }
 

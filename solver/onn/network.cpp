@@ -40,9 +40,11 @@ void validate(const Network& network) {
     validate_layer(network.layers[i], i, inputs, i + 1 == network.layers.size());
     inputs = network.layers[i].weight.rows();
   }
-  if (inputs != network.format.digits()) {
-    throw DataError(fmt::format("network gives {} outputs (a {}-bit code has {} digits)", inputs,
-                                network.format.bits, network.format.digits()));
+  if (inputs != network.format.output_digits()) {
+    throw DataError(fmt::format("network gives {} outputs (a {}-bit code{} has {} digits)", inputs,
+                                network.format.bits,
+                                network.format.output_fraction_digits > 0 ? " with fraction" : "",
+                                network.format.output_digits()));
   }
 }
 

@@ -38,14 +38,15 @@ struct NetworkLayer {
 };
 
 /// An optical neural network that turns averaged digit groups (digit units, 0 .. 4^m - 1) into
-/// the PAM4 digits of Q(v), least significant first.
+/// the PAM4 digits of Q(v), least significant first, or of the exact average with its fraction.
 struct Network {
   CodeFormat format;
   std::string kind;  ///< "analytic-pipeline", "analytic-ripple", "trained", ...
   std::vector<NetworkLayer> layers;
 };
 
-/// Throws DataError when layer shapes do not chain from format.inputs() to format.digits(), or a
+/// Throws DataError when layer shapes do not chain from format.inputs() to
+/// format.output_digits(), or a
 /// number is not finite.
 void validate(const Network& network);
 

@@ -18,6 +18,8 @@ namespace optinc {
 namespace {
 
 constexpr const char* network_format = "optinc-network/1";
+constexpr const char* input_fraction = "input_fraction_digits";
+constexpr const char* output_fraction = "output_fraction_digits";
 
 using RowMajorMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -53,6 +55,12 @@ CodeFormat read_format(const Hdf5File& file) {
   format.digits_per_input = read_small_int(file, "digits_per_input");
   format.rounding = read_enum<Rounding>(file, "/", "rounding");
   format.code_offset = file.read_int("/", "code_offset");
+  if (file.has_attribute("/", input_fraction)) {
+    format.input_fraction_digits = read_small_int(file, input_fraction);
+  }
+  if (file.has_attribute("/", output_fraction)) {
+    format.output_fraction_digits = read_small_int(file, output_fraction);
+  }
   return format;
 }
 
@@ -181,6 +189,12 @@ void write_network(const std::filesystem::path& path, const Network& network) {
   writer.write_int("/", "digits_per_input", network.format.digits_per_input);
   writer.write_string("/", "rounding", enum_name(network.format.rounding));
   writer.write_int("/", "code_offset", network.format.code_offset);
+  if (network.format.input_fraction_digits > 0) {
+    writer.write_int("/", input_fraction, network.format.input_fraction_digits);
+  }
+  if (network.format.output_fraction_digits > 0) {
+    writer.write_int("/", output_fraction, network.format.output_fraction_digits);
+  }
   writer.write_string("/", "kind", network.kind);
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     write_layer(writer, layer_group(i), network.layers[i]);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/optinc/code.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -19,6 +21,20 @@ void require_range(const char* name, std::int64_t value, std::int64_t lowest,
   }
 }
 
+void validate_fractions(const CodeFormat& format) {
+  constexpr int most_digits = 3;  // the fraction of 1/64
+  require_range("input_fraction_digits", format.input_fraction_digits, 0, most_digits);
+  require_range("output_fraction_digits", format.output_fraction_digits, 0, most_digits);
+  if (format.output_fraction_digits == 0) return;
+  const std::int64_t steps = std::int64_t{format.servers} << (2 * format.input_fraction_digits);
+  if ((std::int64_t{1} << (2 * format.output_fraction_digits)) % steps != 0) {
+    throw ConfigError(
+        fmt::format("output_fraction_digits = {} does not hold averages in steps of 1/{} exactly; "
+                    "give more, a number of servers that is a power of 2, or 0 to round",
+                    format.output_fraction_digits, steps));
+  }
+}
+
 int bits_per_input(const CodeFormat& format) { return 2 * format.digits_per_input; }
 
 /// Level of the next input, least significant first; the rest of the code stays in `code`.
@@ -29,11 +45,37 @@ std::int64_t take_level(const CodeFormat& format, CodeKey& code) {
   return static_cast<std::int64_t>(level);
 }
 
+std::int64_t rounded_quotient(Rounding rounding, std::int64_t numerator, std::int64_t denominator) {
+  const std::int64_t whole = numerator / denominator;
+  const std::int64_t doubled_rest = 2 * (numerator % denominator);
+  switch (rounding) {
+    case Rounding::floor:
+      return whole;
+    case Rounding::half_up:
+      return whole + (doubled_rest >= denominator ? 1 : 0);
+    case Rounding::half_even:
+      if (doubled_rest == denominator) return whole + whole % 2;
+      return whole + (doubled_rest > denominator ? 1 : 0);
+  }
+  return whole;
+}
+
 }  // namespace
 
-int default_digits_per_input(int bits) {
-  const int digits = bits / 2;
+int default_digits_per_input(int bits, int input_fraction_digits) {
+  const int digits = bits / 2 + input_fraction_digits;
   return bits > 8 && digits % 2 == 0 ? 2 : 1;
+}
+
+int fraction_digits(int servers) {
+  const auto count = static_cast<unsigned>(servers);
+  if (servers < 1 || !std::has_single_bit(count)) {
+    throw ConfigError(
+        fmt::format("averages of {} servers have no exact fraction in base-4 digits (the number "
+                    "must be a power of 2); choose another number or round (cascade naive)",
+                    servers));
+  }
+  return (std::countr_zero(count) + 1) / 2;
 }
 
 std::int64_t CodeFormat::levels() const {
@@ -65,13 +107,22 @@ void validate(const CodeFormat& format) {
         fmt::format("workload.bits = {} is odd (a PAM4 symbol carries 2 bits); give an even number",
                     format.bits));
   }
-  require_range("network.digits_per_input", format.digits_per_input, 1, format.digits());
-  if (format.digits() % format.digits_per_input != 0) {
+  validate_fractions(format);
+  require_range("network.digits_per_input", format.digits_per_input, 1, format.input_digits());
+  if (format.input_digits() % format.digits_per_input != 0) {
     throw ConfigError(fmt::format(
-        "network.digits_per_input = {} does not divide the {} digits of {} bits; give a divisor",
-        format.digits_per_input, format.digits(), format.bits));
+        "network.digits_per_input = {} does not divide the {} digits of {} bits{}; give a divisor",
+        format.digits_per_input, format.input_digits(), format.bits,
+        format.input_fraction_digits > 0 ? " and the fraction" : ""));
   }
   require_range("workload.code_offset", format.code_offset, 1, format.max_value() - 1);
+  constexpr double most_codes = 9.2e18;  // keys have 64 bits
+  if (format.alphabet_size() > most_codes) {
+    throw ConfigError(
+        fmt::format("{:.2g} codes are too many to number; merge more digits per input, or use "
+                    "fewer bits or servers",
+                    format.alphabet_size()));
+  }
 }
 
 CodeKey code_of(const CodeFormat& format, const std::uint32_t* values) {
@@ -98,19 +149,11 @@ std::int64_t scaled_average(const CodeFormat& format, CodeKey code) {
 }
 
 std::int64_t round_average(const CodeFormat& format, std::int64_t scaled_average) {
-  const std::int64_t servers = format.servers;
-  const std::int64_t whole = scaled_average / servers;
-  const std::int64_t doubled_rest = 2 * (scaled_average % servers);
-  switch (format.rounding) {
-    case Rounding::floor:
-      return whole;
-    case Rounding::half_up:
-      return whole + (doubled_rest >= servers ? 1 : 0);
-    case Rounding::half_even:
-      if (doubled_rest == servers) return whole + whole % 2;
-      return whole + (doubled_rest > servers ? 1 : 0);
-  }
-  return whole;
+  const std::int64_t numerator = scaled_average << (2 * format.output_fraction_digits);
+  const std::int64_t denominator = std::int64_t{format.servers}
+                                   << (2 * format.input_fraction_digits);
+  const std::int64_t largest = (std::int64_t{1} << (2 * format.output_digits())) - 1;
+  return std::min(rounded_quotient(format.rounding, numerator, denominator), largest);
 }
 
 std::vector<std::int64_t> target_values(const CodeFormat& format,
