@@ -109,7 +109,7 @@ DryRun dry_run(const SweepConfig& sweep, const Backend& backend, const Shard& sh
   for (std::size_t point = 0; point < sweep.points(); ++point) {
     const PointTask task = runner.task(point);
     const EvaluationSize size = runner.evaluation_size(task);
-    const MemoryEstimate memory = estimate_memory(*runner.mapped_network(task), size);
+    const MemoryEstimate memory = runner.memory(task);
     if (memory.total(threads) > result.memory.total(threads)) result.memory = memory;
     nlohmann::ordered_json entry = point_json(sweep, point, hashes);
     entry["codes"] = size.codes;

@@ -13,7 +13,7 @@ namespace optinc {
 enum class DrawId : std::uint16_t {
   static_mzi = 0,             ///< element = MZI in flat order; normals: theta, phi, alpha, beta
   static_output_screen = 1,   ///< element = mode; first normal: screen phase
-  code_sample = 2,            ///< element = sample; word i of symbol j: level of input 4 j + i
+  code_sample = 2,            ///< mesh_id = unit, element = sample; word i of symbol j: a level
   mzi_loss = 3,               ///< element = MZI in flat order; first normal: its loss
   third_coupler = 4,          ///< element = MZI in flat order; first normal: its third coupler
   combiner = 5,               ///< mesh_id = server, element = group; normals: amplitude, phase

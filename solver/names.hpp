@@ -15,6 +15,7 @@
 #include "solver/onn/analytic.hpp"
 #include "solver/onn/mapping.hpp"
 #include "solver/onn/training/constraint.hpp"
+#include "solver/optinc/cascade_format.hpp"
 #include "solver/optinc/chip.hpp"
 #include "solver/optinc/code.hpp"
 #include "solver/optinc/receiver.hpp"
@@ -54,6 +55,14 @@ template <>
 struct EnumNames<AnalyticForm> {
   static constexpr std::array<std::pair<AnalyticForm, std::string_view>, 2> table{
       {{AnalyticForm::ripple, "ripple"}, {AnalyticForm::pipeline, "pipeline"}}};
+};
+
+template <>
+struct EnumNames<CascadeKind> {
+  static constexpr std::array<std::pair<CascadeKind, std::string_view>, 3> table{
+      {{CascadeKind::none, "none"},
+       {CascadeKind::fraction, "fraction"},
+       {CascadeKind::naive, "naive"}}};
 };
 
 template <>

@@ -125,6 +125,20 @@ void add_network(Keys& keys) {
   keys.push_back(file("network.file",
                       "network file (HDF5, optinc-network/1) in place of an "
                       "analytic network"));
+  keys.push_back(choice("network.cascade", none, {"none", "fraction", "naive"}, {},
+                        "two levels of units: level 1 averages groups of servers and passes the "
+                        "average on with its fraction (fraction) or rounded (naive), level 2 "
+                        "averages what they give; unset: none"));
+  keys.push_back(integer("network.level2_servers", none, 2, 32,
+                         "cascade of analytic networks: units of level 1, each of which takes an "
+                         "equal share of the servers, in order; unset: the square root of the "
+                         "servers"));
+  keys.push_back(integer("network.level2_digits_per_input", none, 1, 11,
+                         "cascade of analytic networks: digits merged per input of level 2, whose "
+                         "values have the digits of the fraction too; unset: as for "
+                         "network.digits_per_input"));
+  keys.push_back(file("network.level2_file",
+                      "cascade with network.file, which is level 1: the network file of level 2"));
   keys.push_back(choice("network.mapping", Text("svd"),
                         {"svd", "segmented", "real_part", as_trained}, {},
                         "how a weight matrix becomes meshes: two meshes and attenuators, square "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -328,6 +329,35 @@ void complete_workload(ResolvedConfig& config) {
   }
 }
 
+bool is_cascade(const ResolvedConfig& config) {
+  return config.has("network.cascade") && config.text("network.cascade") != "none";
+}
+
+/// Keys of a cascade go with each other.
+void check_cascade(const ResolvedConfig& config) {
+  const auto refuse = [&](std::initializer_list<const char*> keys, const char* reason) {
+    for (const char* key : keys) {
+      if (config.has(key)) throw ConfigError(fmt::format("{} is given but {}", key, reason));
+    }
+  };
+  if (!is_cascade(config)) {
+    return refuse(
+        {"network.level2_servers", "network.level2_digits_per_input", "network.level2_file"},
+        "network.cascade is none; leave it out or choose \"fraction\" or \"naive\"");
+  }
+  if (!config.has("network.file")) {
+    return refuse({"network.level2_file"},
+                  "network.file is not (the file of level 1); give both files or none");
+  }
+  if (!config.has("network.level2_file")) {
+    throw ConfigError(
+        "network.file is given with network.cascade but network.level2_file is not; give the "
+        "files of both levels or none");
+  }
+  refuse({"network.level2_servers", "network.level2_digits_per_input"},
+         "network.level2_file fixes it; leave it out");
+}
+
 bool servers_differ(const ResolvedConfig& config) {
   return config.real("imperfections.combiner.amplitude_sigma") != 0 ||
          config.real("imperfections.combiner.phase_sigma_rad") != 0 ||
@@ -336,13 +366,19 @@ bool servers_differ(const ResolvedConfig& config) {
 
 void complete_evaluation(ResolvedConfig& config) {
   const bool differ = servers_differ(config);
-  const bool sampled = differ || config.has("sample_elements");
+  const bool cascade = is_cascade(config);
+  const bool sampled = differ || cascade || config.has("sample_elements");
   set_unless_given(config, "evaluation", std::string(sampled ? "sampled" : "codes"));
   const std::string& evaluation = config.text("evaluation");
   if (differ && evaluation == "codes") {
     throw ConfigError(
         "evaluation is \"codes\" but an imperfection of the combiner or the lasers differs between "
         "servers (so that the code alone does not decide); choose \"sampled\" or \"tuples\"");
+  }
+  if (cascade && evaluation == "codes") {
+    throw ConfigError(
+        "evaluation is \"codes\" but network.cascade has several units (so that the code of all "
+        "servers does not decide); choose \"sampled\" or \"tuples\"");
   }
   if (differ && config.boolean("report.uniform_codes")) {
     throw ConfigError(
@@ -397,6 +433,7 @@ void complete_stopping(ResolvedConfig& config, const std::set<std::string>& give
 void complete_defaults(ResolvedConfig& config, const std::set<std::string>& given) {
   complete_stopping(config, given);
   complete_workload(config);
+  check_cascade(config);
   complete_evaluation(config);
   if (config.has("network.file")) return leave_to_network_file(config, given);
   const auto bits = static_cast<int>(config.integer("workload.bits"));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/gradient/cascade_codes.hpp"
 #include "solver/gradient/metrics.hpp"
 #include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
@@ -52,8 +53,9 @@ AnalyticOptions analytic_of(const ResolvedConfig& config) {
 }
 
 std::string format_key(const CodeFormat& format) {
-  return fmt::format("{}/{}/{}/{}/{}", format.servers, format.bits, format.digits_per_input,
-                     enum_name(format.rounding), format.code_offset);
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}", format.servers, format.bits, format.digits_per_input,
+                     enum_name(format.rounding), format.code_offset, format.input_fraction_digits,
+                     format.output_fraction_digits);
 }
 
 std::string quantiser_key(const QuantiserOptions& options) {
@@ -61,25 +63,54 @@ std::string quantiser_key(const QuantiserOptions& options) {
                      options.rounding_seed ? fmt::format("{}", *options.rounding_seed) : "even");
 }
 
-std::string network_key(const PointTask& task) {
-  if (task.network_file) return "file " + task.network_file->string();
+std::string network_key(const PointTask& task, const LevelTask& level) {
+  if (level.network_file) return "file " + level.network_file->string();
   return fmt::format("analytic {} {} {}", enum_name(task.analytic.form),
-                     enum_name(task.analytic.step), format_key(task.format));
+                     enum_name(task.analytic.step), format_key(level.format));
 }
 
-std::string optics_key(const PointTask& task) {
+std::string optics_key(const PointTask& task, const LevelTask& level) {
   const MappingOptions& mapping = task.mapping;
   return fmt::format("{} {} {} {} {} {}",
                      mapping.mapping ? enum_name(*mapping.mapping) : as_trained, mapping.segment,
                      enum_name(mapping.mesh), enum_name(mapping.mzi), enum_name(mapping.gain),
-                     network_key(task));
+                     network_key(task, level));
 }
 
 std::string workload_key(const PointTask& task) {
   const EvaluationOptions& evaluation = task.evaluation;
-  return fmt::format("{} {} {} {} {} {} {}", format_key(task.format), quantiser_key(task.quantiser),
+  std::string formats = format_key(task.format);
+  for (const LevelTask& level : task.levels) formats += " " + format_key(level.format);
+  return fmt::format("{} {} {} {} {} {} {}", formats, quantiser_key(task.quantiser),
                      enum_name(evaluation.kind), evaluation.sample_elements, evaluation.seed,
                      evaluation.max_codes, task.source.name());
+}
+
+CascadeKind cascade_kind(const ResolvedConfig& config) {
+  return config.has("network.cascade") ? choice<CascadeKind>(config, "network.cascade")
+                                       : CascadeKind::none;
+}
+
+CascadeDivision division_of(const ResolvedConfig& config) {
+  const auto number = [&](const char* key) -> std::optional<int> {
+    if (!config.has(key)) return std::nullopt;
+    return static_cast<int>(config.integer(key));
+  };
+  return {.level2_servers = number("network.level2_servers"),
+          .level2_digits_per_input = number("network.level2_digits_per_input")};
+}
+
+std::vector<LevelTask> levels_of(const CascadeFormat& cascade) {
+  return {{.format = cascade.level1,
+           .network_file = std::nullopt,
+           .units = static_cast<std::size_t>(cascade.units())},
+          {.format = cascade.level2, .network_file = std::nullopt}};
+}
+
+/// Whether what a unit makes of a code depends on who sent which digit.
+bool servers_differ(const CombinerImperfections& combiner) {
+  return combiner.amplitude_sigma != 0 || combiner.phase_sigma_rad != 0 ||
+         combiner.server_phase_sigma_rad != 0;
 }
 
 std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
@@ -96,6 +127,13 @@ std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
                        .gradient = gradient_metrics(entries.format, tensor.table, own)});
   }
   return metrics;
+}
+
+/// Quality over the direct sum of the meshes of all units.
+MeshQuality joined_quality(const std::vector<ChipOptics>& units) {
+  MeshQualitySums sums;
+  for (const ChipOptics& unit : units) sums.add(unit.quality_sums);
+  return sums.quality();
 }
 
 }  // namespace
@@ -115,12 +153,7 @@ PointTask ChipRunner::task(std::size_t point) {
   PointTask task;
   task.source = workload_source_of(config, sweep_);
   task.quantiser = quantiser_of(config);
-  if (config.has("network.file")) {
-    task.network_file = sweep_.find_file(config.text("network.file"));
-  } else {
-    task.analytic = analytic_of(config);
-  }
-  task.format = format(config, task);
+  set_levels(config, task);
   task.point = point;
   task.mapping = mapping_of(config);
   task.chips = {.imperfections = imperfections_of(config, sweep_),
@@ -132,32 +165,59 @@ PointTask ChipRunner::task(std::size_t point) {
   validate(task.combiner);
   validate(task.mapping);
   validate(task.chips.imperfections, task.mapping.mzi);
-  const std::shared_ptr<const Network> designed = network(task);
-  validate(task.chips.ablation, designed->layers.size(),
-           has_output_meshes(*designed, task.mapping));
+  for (const LevelTask& level : task.levels) {
+    const std::shared_ptr<const Network> designed = network(task, level);
+    validate(task.chips.ablation, designed->layers.size(),
+             has_output_meshes(*designed, task.mapping));
+  }
   return task;
 }
 
-CodeFormat ChipRunner::format(const ResolvedConfig& config, const PointTask& task) {
-  const int source_servers = shape(task.source)->servers;
-  if (task.network_file) {
-    const CodeFormat file_format = network(task)->format;
-    if (file_format.servers != source_servers) {
-      throw ConfigError(fmt::format(
-          "{} has {} servers but {} averages {}; choose a network for {} servers or another trace",
-          task.source.name(), source_servers, task.network_file->string(), file_format.servers,
-          source_servers));
-    }
-    return file_format;
+void ChipRunner::set_levels(const ResolvedConfig& config, PointTask& task) {
+  const CascadeKind kind = cascade_kind(config);
+  if (config.has("network.file")) return set_file_levels(config, kind, task);
+  task.analytic = analytic_of(config);
+  task.format = {.servers = shape(task.source)->servers,
+                 .bits = static_cast<int>(config.integer("workload.bits")),
+                 .digits_per_input = static_cast<int>(config.integer("network.digits_per_input")),
+                 .rounding = choice<Rounding>(config, "workload.rounding"),
+                 .code_offset = config.integer("workload.code_offset")};
+  validate(task.format);
+  if (kind == CascadeKind::none) {
+    task.levels = {{.format = task.format, .network_file = std::nullopt}};
+    return;
   }
-  const CodeFormat result{
-      .servers = source_servers,
-      .bits = static_cast<int>(config.integer("workload.bits")),
-      .digits_per_input = static_cast<int>(config.integer("network.digits_per_input")),
-      .rounding = choice<Rounding>(config, "workload.rounding"),
-      .code_offset = config.integer("workload.code_offset")};
-  validate(result);
-  return result;
+  task.cascade = make_cascade_format(kind, task.format, division_of(config));
+  task.levels = levels_of(*task.cascade);
+}
+
+void ChipRunner::set_file_levels(const ResolvedConfig& config, CascadeKind kind, PointTask& task) {
+  const auto read = [&](const char* key) {
+    LevelTask level{.format = {}, .network_file = sweep_.find_file(config.text(key))};
+    level.format = network(task, level)->format;
+    return level;
+  };
+  task.levels = {read("network.file")};
+  task.format = task.levels.front().format;
+  if (kind != CascadeKind::none) {
+    task.levels.push_back(read("network.level2_file"));
+    task.cascade = join_levels(kind, task.levels[0].format, task.levels[1].format);
+    task.format = task.cascade->total;
+    task.levels.front().units = static_cast<std::size_t>(task.cascade->units());
+  } else if (task.format.input_fraction_digits + task.format.output_fraction_digits > 0) {
+    throw ConfigError(
+        fmt::format("{} is a unit of a cascade (it takes or gives fraction digits); set "
+                    "network.cascade = \"fraction\" and give both levels",
+                    task.levels.front().network_file->string()));
+  }
+  const int source_servers = shape(task.source)->servers;
+  if (task.format.servers != source_servers) {
+    throw ConfigError(fmt::format(
+        "{} has {} servers but {} averages {}; choose a network for {} servers or another trace",
+        task.source.name(), source_servers,
+        task.cascade ? "the cascade" : task.levels.front().network_file->string(),
+        task.format.servers, source_servers));
+  }
 }
 
 std::shared_ptr<const ChipRunner::SourceShape> ChipRunner::shape(const WorkloadSource& source) {
@@ -168,11 +228,11 @@ std::shared_ptr<const ChipRunner::SourceShape> ChipRunner::shape(const WorkloadS
   });
 }
 
-std::shared_ptr<const Network> ChipRunner::network(const PointTask& task) {
-  return networks_.get(network_key(task), [&] {
-    if (!task.network_file) return build_analytic_network(task.format, task.analytic);
+std::shared_ptr<const Network> ChipRunner::network(const PointTask& task, const LevelTask& level) {
+  return networks_.get(network_key(task, level), [&] {
+    if (!level.network_file) return build_analytic_network(level.format, task.analytic);
     const std::lock_guard lock(hdf5_mutex_);
-    return read_network(*task.network_file);
+    return read_network(*level.network_file);
   });
 }
 
@@ -194,49 +254,93 @@ ChipRunner::Workload ChipRunner::reduce(const PointTask& task) const {
   Workload workload;
   if (evaluation.kind == Evaluation::tuples) {
     workload.entries = reduced(reduce_to_tuples, per_tensor);
-    workload.codes = workload.entries.total.codes;
-    workload.codes.erase(std::unique(workload.codes.begin(), workload.codes.end()),
-                         workload.codes.end());
-  } else {
-    const bool sampled = evaluation.kind == Evaluation::sampled;
-    workload.entries = reduced(reduce_trace, per_tensor && !sampled);
-    workload.codes = workload.entries.total.codes;
-    if (sampled) {
-      workload.entries = sample_trace(*source, task.format, task.quantiser, workload.entries.total,
-                                      {.elements = evaluation.sample_elements,
-                                       .seed = evaluation.seed,
-                                       .per_tensor = per_tensor});
-    }
+    workload.units = unit_codes(task, *source, workload.entries);
+    return workload;
   }
-  if (evaluation.kind == Evaluation::codes) {
-    workload.inputs = network_inputs(task.format, workload.codes);
+  const bool sampled = evaluation.kind == Evaluation::sampled;
+  workload.entries = reduced(reduce_trace, per_tensor && !sampled);
+  workload.units = unit_codes(task, *source, workload.entries);
+  if (sampled) {
+    workload.entries = sample_trace(*source, task.format, task.quantiser, workload.entries.total,
+                                    {.elements = evaluation.sample_elements,
+                                     .seed = evaluation.seed,
+                                     .per_tensor = per_tensor});
   }
-  workload.targets = target_values(task.format, workload.codes);
   return workload;
 }
 
-std::shared_ptr<const ChipRunner::IdealOptics> ChipRunner::ideal_optics(const PointTask& task) {
-  return ideal_optics_.get(optics_key(task), [&] {
-    IdealOptics optics{.network = map_network(*network(task), task.mapping), .meshes = {}};
+std::vector<CodeSet> ChipRunner::unit_codes(const PointTask& task, const GradientSource& source,
+                                            const TraceStatistics& total) const {
+  if (!task.cascade) {
+    std::vector<CodeKey> codes = total.total.codes;
+    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+    CodeSet set = make_code_set(task.format, std::move(codes));
+    if (task.evaluation.kind != Evaluation::codes) set.inputs.resize(0, 0);
+    return {std::move(set)};
+  }
+  std::vector<std::vector<CodeKey>> codes =
+      cascade_codes(source, *task.cascade, task.quantiser, task.evaluation.max_codes);
+  std::vector<CodeSet> sets;
+  for (std::size_t unit = 0; unit < codes.size(); ++unit) {
+    const bool last = unit + 1 == codes.size();
+    sets.push_back(
+        make_code_set(last ? task.cascade->level2 : task.cascade->level1, std::move(codes[unit])));
+  }
+  return sets;
+}
+
+std::shared_ptr<const ChipRunner::IdealOptics> ChipRunner::ideal_optics(const PointTask& task,
+                                                                        const LevelTask& level) {
+  return ideal_optics_.get(optics_key(task, level), [&] {
+    IdealOptics optics{.network = map_network(*network(task, level), task.mapping), .meshes = {}};
     optics.meshes = compose_ideal(optics.network, backend_);
     return optics;
   });
 }
 
-std::shared_ptr<const ChipRunner::Optics> ChipRunner::optics(const PointTask& task) {
+std::shared_ptr<const std::vector<ChipRunner::Optics>> ChipRunner::optics(const PointTask& task) {
   return optics_.get(fmt::format("{}", task.point), [&] {
-    const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
-    return Optics{.ideal = ideal,
-                  .network = NetworkOptics(ideal->network, ideal->meshes, backend_, task.chips)};
+    std::vector<Optics> units;
+    std::size_t meshes = 0;
+    for (const LevelTask& level : task.levels) {
+      const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task, level);
+      for (std::size_t unit = 0; unit < level.units; ++unit) {
+        ChipOptions options = task.chips;
+        options.first_mesh_id = meshes;
+        units.push_back(
+            {.ideal = ideal,
+             .network = NetworkOptics(ideal->network, ideal->meshes, backend_, options)});
+        meshes += ideal->meshes.size();
+      }
+    }
+    return units;
   });
 }
 
 EvaluationSize ChipRunner::evaluation_size(const PointTask& task) {
   const std::shared_ptr<const Workload> work = workload(task);
   const bool by_server = task.evaluation.kind != Evaluation::codes;
-  return {.codes = work->codes.size(),
-          .entries = work->entries.total.codes.size(),
-          .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0};
+  EvaluationSize size{.codes = 0,
+                      .entries = work->entries.total.codes.size(),
+                      .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0};
+  for (const CodeSet& unit : work->units) size.codes += unit.codes.size();
+  return size;
+}
+
+MemoryEstimate ChipRunner::memory(const PointTask& task) {
+  const EvaluationSize size = evaluation_size(task);
+  if (!task.cascade) {
+    return estimate_memory(ideal_optics(task, task.levels.front())->network, size);
+  }
+  const std::shared_ptr<const Workload> work = workload(task);
+  std::vector<UnitSize> units;
+  for (const LevelTask& level : task.levels) {
+    for (std::size_t i = 0; i < level.units; ++i) {
+      units.push_back({.network = &ideal_optics(task, level)->network,
+                       .codes = work->units[units.size()].codes.size()});
+    }
+  }
+  return estimate_cascade_memory(units, size);
 }
 
 std::shared_ptr<const std::vector<TraceTensor>> ChipRunner::tensors(const PointTask& task) {
@@ -245,48 +349,86 @@ std::shared_ptr<const std::vector<TraceTensor>> ChipRunner::tensors(const PointT
 }
 
 std::string ChipRunner::ideal_key(const PointTask& task) const {
-  return fmt::format("{} {} {}", workload_key(task), optics_key(task), enum_name(task.calibration));
+  std::string optics;
+  for (const LevelTask& level : task.levels) optics += optics_key(task, level) + " ";
+  return fmt::format("{} {}{}", workload_key(task), optics, enum_name(task.calibration));
 }
 
 std::size_t ChipRunner::unlike_codes(const PointTask& task, const Backend& exact) {
   const std::shared_ptr<const Workload> work = workload(task);
-  const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
-  const Eigen::MatrixXd inputs = network_inputs(task.format, work->codes);
-  const auto ideal_integers = [&](const Backend& backend,
-                                  const std::vector<Eigen::MatrixXcd>& meshes) {
-    const ChipOptics chip = NetworkOptics(ideal->network, meshes, backend, {}).chip(0, 0);
-    return decoded_values(chip, backend, task.calibration, inputs, work->targets);
-  };
-  const std::vector<std::int64_t> here = ideal_integers(backend_, ideal->meshes);
-  const std::vector<std::int64_t> there =
-      ideal_integers(exact, compose_ideal(ideal->network, exact));
   std::size_t unlike = 0;
-  for (std::size_t i = 0; i < here.size(); ++i) unlike += here[i] != there[i] ? 1 : 0;
+  std::size_t unit = 0;
+  for (const LevelTask& level : task.levels) {
+    const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task, level);
+    const std::vector<Eigen::MatrixXcd> exact_meshes = compose_ideal(ideal->network, exact);
+    const auto ideal_integers = [&](const Backend& backend,
+                                    const std::vector<Eigen::MatrixXcd>& meshes,
+                                    const CodeSet& set) {
+      const ChipOptics chip = NetworkOptics(ideal->network, meshes, backend, {}).chip(0, 0);
+      return decoded_values(chip, backend, task.calibration,
+                            network_inputs(level.format, set.codes), set.targets);
+    };
+    for (std::size_t i = 0; i < level.units; ++i, ++unit) {
+      const CodeSet& set = work->units[unit];
+      const std::vector<std::int64_t> here = ideal_integers(backend_, ideal->meshes, set);
+      const std::vector<std::int64_t> there = ideal_integers(exact, exact_meshes, set);
+      for (std::size_t code = 0; code < here.size(); ++code) {
+        unlike += here[code] != there[code] ? 1 : 0;
+      }
+    }
+  }
   return unlike;
-}
-
-std::shared_ptr<const MappedNetwork> ChipRunner::mapped_network(const PointTask& task) {
-  const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task);
-  return {ideal, &ideal->network};
 }
 
 std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& task,
                                                             std::uint64_t seed,
                                                             std::uint32_t chip) {
-  auto used = std::make_unique<ChipInUse>(
-      ChipInUse{.workload = workload(task), .optics = optics(task)->network.chip(seed, chip)});
+  auto used = std::make_unique<ChipInUse>(ChipInUse{.workload = workload(task)});
+  const std::shared_ptr<const std::vector<Optics>> units = optics(task);
+  for (const Optics& unit : *units) used->optics.push_back(unit.network.chip(seed, chip));
   const Workload& work = *used->workload;
-  if (task.evaluation.kind == Evaluation::codes) {
-    const Eigen::MatrixXd outputs = backend_.evaluate_codes(used->optics.layers, work.inputs);
-    used->calibration = fit_calibration(task.calibration, outputs, work.targets);
-    used->decoded = decode(outputs, used->calibration);
-    return used;
+  if (task.cascade) {
+    used->cascade = cascade_chip(task, *used, seed, chip);
+    used->decoded = used->cascade->decode(work.entries.values);
+  } else if (task.evaluation.kind == Evaluation::codes) {
+    use_codes(task, *used);
+  } else {
+    used->servers.emplace(task.format, used->optics.front(),
+                          combiner_weights(task.combiner, task.format, seed, chip), backend_,
+                          task.calibration, work.units.front().codes);
+    used->decoded = used->servers->decode(work.entries.values);
   }
-  used->servers.emplace(task.format, used->optics,
-                        combiner_weights(task.combiner, task.format, seed, chip), backend_,
-                        task.calibration, work.codes);
-  used->decoded = used->servers->decode(work.entries.values);
   return used;
+}
+
+void ChipRunner::use_codes(const PointTask& task, ChipInUse& used) const {
+  const CodeSet& codes = used.workload->units.front();
+  const Eigen::MatrixXd outputs = backend_.evaluate_codes(used.optics.front().layers, codes.inputs);
+  used.calibration = fit_calibration(task.calibration, outputs, codes.targets);
+  used.decoded = decode(outputs, used.calibration);
+}
+
+std::unique_ptr<CascadeChip> ChipRunner::cascade_chip(const PointTask& task, const ChipInUse& used,
+                                                      std::uint64_t seed,
+                                                      std::uint32_t chip) const {
+  std::vector<UnitChip> units;
+  int first_server = 0;
+  for (std::size_t i = 0; i < used.optics.size(); ++i) {
+    const CodeFormat& format =
+        i + 1 == used.optics.size() ? task.cascade->level2 : task.cascade->level1;
+    const CodeSet& codes = used.workload->units[i];
+    if (servers_differ(task.combiner)) {
+      units.emplace_back(std::in_place_type<ServerChip>, format, used.optics[i],
+                         combiner_weights(task.combiner, format, seed, chip,
+                                          static_cast<std::uint16_t>(first_server)),
+                         backend_, task.calibration, codes.codes);
+    } else {
+      units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i], backend_,
+                         task.calibration, codes);
+    }
+    first_server += format.servers;
+  }
+  return std::make_unique<CascadeChip>(*task.cascade, std::move(units));
 }
 
 ChipResult ChipRunner::result(const PointTask& task, std::uint64_t seed,
@@ -294,19 +436,28 @@ ChipResult ChipRunner::result(const PointTask& task, std::uint64_t seed,
   const TraceStatistics& entries = chip.workload->entries;
   ChipResult result{.gradient = gradient_metrics(task.format, entries.total, chip.decoded),
                     .sampling = {},
-                    .meshes = chip.optics.quality,
+                    .meshes = {},
                     .tensors = tensor_metrics(entries, chip.decoded)};
   result.sampling = task.evaluation.kind == Evaluation::sampled
                         ? sampling_intervals(entries, chip.decoded, result.gradient)
                         : exact_intervals(result.gradient);
+  if (!task.chips.imperfections.none()) result.meshes = joined_quality(chip.optics);
   if (task.evaluation.uniform_codes) {
-    result.uniform_element_error_rate =
-        1 - measure_accuracy(chip.optics.layers, task.format, backend_,
-                             {.max_codes = task.evaluation.max_codes, .seed = seed},
-                             chip.servers ? chip.servers->calibration() : chip.calibration)
-                .accuracy();
+    result.uniform_element_error_rate = uniform_error_rate(task, seed, chip);
   }
   return result;
+}
+
+double ChipRunner::uniform_error_rate(const PointTask& task, std::uint64_t seed,
+                                      const ChipInUse& chip) const {
+  const std::uint64_t most = task.evaluation.max_codes;
+  if (task.cascade) {
+    return optinc::uniform_error_rate(*chip.cascade, *task.cascade, {.tuples = most, .seed = seed});
+  }
+  return 1 - measure_accuracy(chip.optics.front().layers, task.format, backend_,
+                              {.max_codes = most, .seed = seed},
+                              chip.servers ? chip.servers->calibration() : chip.calibration)
+                 .accuracy();
 }
 
 ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
@@ -316,14 +467,19 @@ ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint3
 ChipResult ChipRunner::write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
                              const std::filesystem::path& path, const TraceAttributes& attributes) {
   const std::unique_ptr<ChipInUse> used = use_chip(task, seed, chip);
-  PieceDecoder decoder;
-  if (used->servers) {
-    decoder = [&](const QuantisedPiece& piece) {
+  const auto by_values = [&](auto& decoder) -> PieceDecoder {
+    return [&](const QuantisedPiece& piece) {
       const auto servers = static_cast<std::size_t>(task.format.servers);
-      return used->servers->decode({piece.values, piece.count * servers});
+      return decoder.decode({piece.values, piece.count * servers});
     };
+  };
+  PieceDecoder decoder;
+  if (used->cascade) {
+    decoder = by_values(*used->cascade);
+  } else if (used->servers) {
+    decoder = by_values(*used->servers);
   } else {
-    decoder = code_decoder(task.format, used->workload->codes, used->decoded);
+    decoder = code_decoder(task.format, used->workload->units.front().codes, used->decoded);
   }
   const std::lock_guard lock(hdf5_mutex_);
   write_average(path, *open_source(task.source), task.format, task.quantiser, decoder, attributes);

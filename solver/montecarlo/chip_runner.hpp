@@ -22,18 +22,28 @@
 #include "solver/montecarlo/shared_cache.hpp"
 #include "solver/montecarlo/workload_config.hpp"
 #include "solver/onn/analytic.hpp"
+#include "solver/optinc/cascade_chip.hpp"
+#include "solver/optinc/cascade_format.hpp"
 #include "solver/optinc/chip.hpp"
 #include "solver/optinc/server_chip.hpp"
 
 namespace optinc {
+
+/// Units of one network: the only one, or a level of a cascade.
+struct LevelTask {
+  CodeFormat format;
+  std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
+  std::size_t units = 1;
+};
 
 /// What one sweep point computes: its configuration, typed and checked.
 struct PointTask {
   std::size_t point{};
   WorkloadSource source;
   QuantiserOptions quantiser;
-  CodeFormat format;
-  std::optional<std::filesystem::path> network_file;  ///< none: the analytic network
+  CodeFormat format;                     ///< of all servers
+  std::vector<LevelTask> levels;         ///< one, or the two of a cascade
+  std::optional<CascadeFormat> cascade;  ///< none: one unit
   AnalyticOptions analytic;
   MappingOptions mapping;
   ChipOptions chips;
@@ -70,8 +80,8 @@ class ChipRunner {
   /// when `exact` computes it.
   std::size_t unlike_codes(const PointTask& task, const Backend& exact);
 
-  /// Its network as meshes.
-  std::shared_ptr<const MappedNetwork> mapped_network(const PointTask& task);
+  /// What its chips take.
+  MemoryEstimate memory(const PointTask& task);
 
   /// Simulates one chip.
   ChipResult run(const PointTask& task, std::uint64_t seed, std::uint32_t chip);
@@ -90,9 +100,8 @@ class ChipRunner {
   /// A gradient reduced to what a chip is evaluated on, with the codes it is calibrated on.
   struct Workload {
     TraceStatistics entries;
-    std::vector<CodeKey> codes;         ///< that occur
-    Eigen::MatrixXd inputs;             ///< of the network for them, where they are the entries
-    std::vector<std::int64_t> targets;  ///< Q(v) of them
+    /// Codes that occur, by unit; inputs only where codes are evaluated.
+    std::vector<CodeSet> units;
   };
 
   struct IdealOptics {
@@ -100,7 +109,7 @@ class ChipRunner {
     std::vector<Eigen::MatrixXcd> meshes;
   };
 
-  /// The optics of one point; keeps what it refers to.
+  /// The optics of a unit of one point; keeps what it refers to.
   struct Optics {
     std::shared_ptr<const IdealOptics> ideal;
     NetworkOptics network;
@@ -109,22 +118,30 @@ class ChipRunner {
   /// One chip at work. Refers to the optics, which must outlive it.
   struct ChipInUse {
     std::shared_ptr<const Workload> workload;
-    ChipOptics optics;
-    std::optional<ServerChip> servers = {};           ///< where entries are finer than codes
-    std::vector<OutputCalibration> calibration = {};  ///< where they are codes
+    std::vector<ChipOptics> optics = {};              ///< by unit
+    std::unique_ptr<CascadeChip> cascade = {};        ///< of several units
+    std::optional<ServerChip> servers = {};           ///< of one, where entries are not codes
+    std::vector<OutputCalibration> calibration = {};  ///< of one, where they are codes
     std::vector<std::int64_t> decoded = {};           ///< by entry
   };
 
   std::unique_ptr<ChipInUse> use_chip(const PointTask& task, std::uint64_t seed,
                                       std::uint32_t chip);
+  void use_codes(const PointTask& task, ChipInUse& used) const;
+  std::unique_ptr<CascadeChip> cascade_chip(const PointTask& task, const ChipInUse& used,
+                                            std::uint64_t seed, std::uint32_t chip) const;
   ChipResult result(const PointTask& task, std::uint64_t seed, const ChipInUse& chip) const;
+  double uniform_error_rate(const PointTask& task, std::uint64_t seed, const ChipInUse& chip) const;
   std::shared_ptr<const Workload> workload(const PointTask& task);
   Workload reduce(const PointTask& task) const;
-  std::shared_ptr<const IdealOptics> ideal_optics(const PointTask& task);
-  std::shared_ptr<const Optics> optics(const PointTask& task);
-  std::shared_ptr<const Network> network(const PointTask& task);
+  std::vector<CodeSet> unit_codes(const PointTask& task, const GradientSource& source,
+                                  const TraceStatistics& total) const;
+  std::shared_ptr<const IdealOptics> ideal_optics(const PointTask& task, const LevelTask& level);
+  std::shared_ptr<const std::vector<Optics>> optics(const PointTask& task);
+  std::shared_ptr<const Network> network(const PointTask& task, const LevelTask& level);
   std::shared_ptr<const SourceShape> shape(const WorkloadSource& source);
-  CodeFormat format(const ResolvedConfig& config, const PointTask& task);
+  void set_levels(const ResolvedConfig& config, PointTask& task);
+  void set_file_levels(const ResolvedConfig& config, CascadeKind kind, PointTask& task);
 
   const SweepConfig& sweep_;
   const Backend& backend_;
@@ -134,7 +151,7 @@ class ChipRunner {
   SharedCache<Network> networks_;
   SharedCache<Workload> workloads_;
   SharedCache<IdealOptics> ideal_optics_;
-  SharedCache<Optics> optics_;
+  SharedCache<std::vector<Optics>> optics_;
 };
 
 }  // namespace optinc

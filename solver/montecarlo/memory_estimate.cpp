@@ -63,4 +63,21 @@ MemoryEstimate estimate_memory(const MappedNetwork& network, const EvaluationSiz
   return estimate;
 }
 
+MemoryEstimate estimate_cascade_memory(const std::vector<UnitSize>& units,
+                                       const EvaluationSize& size) {
+  // A node of the hash table of a unit's decoded codes.
+  constexpr std::uint64_t table_entry = 4 * sizeof(std::uint64_t);
+  MemoryEstimate total;
+  for (const UnitSize& unit : units) {
+    const MemoryEstimate one = estimate_memory(*unit.network, {.codes = unit.codes});
+    total.code_table += one.code_table;
+    total.shared_meshes += one.shared_meshes;
+    total.per_thread += one.per_thread + unit.codes * table_entry;
+  }
+  total.code_table += size.entries * (sizeof(CodeKey) + sizeof(CodeStatistics) +
+                                      size.servers * sizeof(std::uint32_t));
+  total.per_thread += size.entries * sizeof(std::int64_t);
+  return total;
+}
+
 }  // namespace optinc

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "solver/onn/mapping.hpp"
 
@@ -28,5 +29,15 @@ struct MemoryEstimate {
 };
 
 MemoryEstimate estimate_memory(const MappedNetwork& network, const EvaluationSize& size);
+
+/// A unit of a cascade.
+struct UnitSize {
+  const MappedNetwork* network{};
+  std::size_t codes{};  ///< different codes that reach it
+};
+
+/// Likewise of a cascade. Args: size: its codes are not looked at.
+MemoryEstimate estimate_cascade_memory(const std::vector<UnitSize>& units,
+                                       const EvaluationSize& size);
 
 }  // namespace optinc

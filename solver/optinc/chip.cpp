@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,29 +16,6 @@
 namespace optinc {
 
 namespace {
-
-/// Sums over the meshes of a chip from which MeshQuality follows.
-struct QualitySums {
-  double squared_error = 0;          ///< ||U' - U||_F^2
-  std::complex<double> overlap = 0;  ///< Tr(U^H U')
-  double transmitted = 0;            ///< Tr(U'^H U')
-  Eigen::Index modes = 0;
-
-  void add(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& actual) {
-    squared_error += (actual - ideal).squaredNorm();
-    overlap += (ideal.conjugate().cwiseProduct(actual)).sum();
-    transmitted += actual.squaredNorm();
-    modes += ideal.rows();
-  }
-
-  MeshQuality quality() const {
-    const auto total = static_cast<double>(modes);
-    return {.matrix_error = std::sqrt(squared_error / total),
-            .fidelity = std::norm(overlap) / (total * total),
-            .fidelity_normalised = std::norm(overlap) / (total * transmitted),
-            .insertion_loss_db = -10 * std::log10(transmitted / total)};
-  }
-};
 
 /// Transfer of a layer's optics, [out, in], without gain. Args: matrices: of the layer's meshes in
 /// the order of their ids.
@@ -79,10 +57,43 @@ bool acts_on(const Ablation& ablation, std::size_t layer, bool is_output) {
          (ablation.meshes == Ablation::Meshes::output) == is_output;
 }
 
+/// Id of a mesh among all those of its chip.
+std::uint16_t id_on_chip(const MappedMesh& mesh, const ChipOptions& options) {
+  const std::size_t id = mesh.id + options.first_mesh_id;
+  if (id > std::numeric_limits<std::uint16_t>::max()) {
+    throw ConfigError(
+        "the units of the cascade need more than 65536 meshes (mesh ids are 16 bits); choose a "
+        "larger network.segment");
+  }
+  return static_cast<std::uint16_t>(id);
+}
+
 }  // namespace
 
+void MeshQualitySums::add(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& actual) {
+  squared_error += (actual - ideal).squaredNorm();
+  overlap += (ideal.conjugate().cwiseProduct(actual)).sum();
+  transmitted += actual.squaredNorm();
+  modes += ideal.rows();
+}
+
+void MeshQualitySums::add(const MeshQualitySums& other) {
+  squared_error += other.squared_error;
+  overlap += other.overlap;
+  transmitted += other.transmitted;
+  modes += other.modes;
+}
+
+MeshQuality MeshQualitySums::quality() const {
+  const auto total = static_cast<double>(modes);
+  return {.matrix_error = std::sqrt(squared_error / total),
+          .fidelity = std::norm(overlap) / (total * total),
+          .fidelity_normalised = std::norm(overlap) / (total * transmitted),
+          .insertion_loss_db = -10 * std::log10(transmitted / total)};
+}
+
 MeshQuality mesh_quality(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& actual) {
-  QualitySums sums;
+  MeshQualitySums sums;
   sums.add(ideal, actual);
   return sums.quality();
 }
@@ -118,9 +129,10 @@ NetworkOptics::NetworkOptics(const MappedNetwork& network,
   network.for_each_mesh([&](const MappedMesh& mesh, std::size_t layer, int facets, bool is_output) {
     const StaticImperfections imperfections =
         acts_on(options.ablation, layer, is_output) ? options.imperfections : StaticImperfections{};
-    meshes_.emplace_back(mesh.program, imperfections, mesh.id, facets);
+    const std::uint16_t id = id_on_chip(mesh, options);
+    meshes_.emplace_back(mesh.program, imperfections, id, facets);
     if (options.calibration == MeshCalibration::none) return;
-    calibration_meshes_.emplace_back(mesh.program, at_calibration(imperfections), mesh.id, facets);
+    calibration_meshes_.emplace_back(mesh.program, at_calibration(imperfections), id, facets);
   });
   set_gains();
 }
@@ -156,12 +168,11 @@ Eigen::MatrixXcd NetworkOptics::mesh_matrix(std::size_t mesh, std::uint64_t seed
 
 ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
   std::vector<Eigen::MatrixXcd> matrices;
-  QualitySums sums;
+  ChipOptics optics;
   for (std::size_t i = 0; i < meshes_.size(); ++i) {
     matrices.push_back(mesh_matrix(i, seed, chip));
-    sums.add(ideal_[i], matrices.back());
+    optics.quality_sums.add(ideal_[i], matrices.back());
   }
-  ChipOptics optics;
   const std::vector<Eigen::MatrixXcd> transfers = optical_transfers(network_, matrices);
   for (std::size_t i = 0; i < network_.layers.size(); ++i) {
     const MappedLayer& layer = network_.layers[i];
@@ -171,7 +182,7 @@ ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
                              .clip = layer.clip});
   }
   optics.first_quadrature = layer_gains_.front() * transfers.front().imag();
-  if (!options_.imperfections.none()) optics.quality = sums.quality();
+  if (!options_.imperfections.none()) optics.quality = optics.quality_sums.quality();
   return optics;
 }
 

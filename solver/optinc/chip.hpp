@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,20 @@ struct MeshQuality {
   double insertion_loss_db = 0;    ///< -10 log10(Tr(U'^H U') / N_tot)
 };
 
+/// Sums over meshes from which MeshQuality follows.
+struct MeshQualitySums {
+  double squared_error = 0;          ///< ||U' - U||_F^2
+  std::complex<double> overlap = 0;  ///< Tr(U^H U')
+  double transmitted = 0;            ///< Tr(U'^H U')
+  Eigen::Index modes = 0;
+
+  void add(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& actual);
+  void add(const MeshQualitySums& other);
+
+  /// Needs at least one mode.
+  MeshQuality quality() const;
+};
+
 /// Quality of a single mesh: `ideal` and `actual` are transfer matrices of the same shape.
 MeshQuality mesh_quality(const Eigen::MatrixXcd& ideal, const Eigen::MatrixXcd& actual);
 
@@ -31,7 +46,8 @@ struct ChipOptics {
   std::vector<RealLayer> layers;
   /// Im(G W) of the first layer, [out, in]: what fields in quadrature contribute.
   Eigen::MatrixXd first_quadrature;
-  MeshQuality quality;
+  MeshQuality quality;           ///< exactly ideal with all imperfections off
+  MeshQualitySums quality_sums;  ///< behind it, to join units
 };
 
 /// The ideal transfer matrices of the meshes of a mapped network by mesh id, composed once and
@@ -57,6 +73,8 @@ struct ChipOptions {
   StaticImperfections imperfections;
   Ablation ablation;
   MeshCalibration calibration = MeshCalibration::none;
+  /// Added to the mesh ids of the network: units of one chip are numbered on.
+  std::size_t first_mesh_id = 0;
 };
 
 /// Throws ConfigError when the ablation names a layer or meshes that a network of that many layers,
@@ -67,7 +85,8 @@ void validate(const Ablation& ablation, std::size_t layers, bool has_output_mesh
 class NetworkOptics {
  public:
   /// Composes each layer once with its mean losses where there are any, for the nominal gain.
-  /// `network`, `ideal` and `backend` must outlive this. Throws ConfigError for the ablation.
+  /// `network`, `ideal` and `backend` must outlive this. Throws ConfigError for the ablation, and
+  /// where mesh ids run out.
   NetworkOptics(const MappedNetwork& network, const std::vector<Eigen::MatrixXcd>& ideal,
                 const Backend& backend, const ChipOptions& options);
 

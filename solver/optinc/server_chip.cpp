@@ -37,14 +37,14 @@ void validate(const CombinerImperfections& imperfections) {
 }
 
 Eigen::MatrixXcd combiner_weights(const CombinerImperfections& imperfections,
-                                  const CodeFormat& format, std::uint64_t seed,
-                                  std::uint32_t chip) {
+                                  const CodeFormat& format, std::uint64_t seed, std::uint32_t chip,
+                                  std::uint16_t first_server) {
   Eigen::MatrixXcd weights(format.inputs(), format.servers);
   for (Eigen::Index server = 0; server < weights.cols(); ++server) {
     for (Eigen::Index group = 0; group < weights.rows(); ++group) {
-      const Complex<double> weight =
-          combiner_weight(imperfections, seed, chip, static_cast<std::uint16_t>(server),
-                          static_cast<std::uint32_t>(group));
+      const Complex<double> weight = combiner_weight(
+          imperfections, seed, chip, static_cast<std::uint16_t>(first_server + server),
+          static_cast<std::uint32_t>(group));
       weights(group, server) = {weight.re, weight.im};
     }
   }

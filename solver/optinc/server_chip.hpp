@@ -18,9 +18,12 @@ namespace optinc {
 /// Throws ConfigError for phases that an incoherent combiner cannot see.
 void validate(const CombinerImperfections& imperfections);
 
-/// Weights of a chip's combiner, [group, server]; a group is an input of the network.
+/// Weights of a chip's combiner, [group, server]; a group is an input of the network. Args:
+/// first_server: number of its first server in the random streams; units of one chip are numbered
+/// on.
 Eigen::MatrixXcd combiner_weights(const CombinerImperfections& imperfections,
-                                  const CodeFormat& format, std::uint64_t seed, std::uint32_t chip);
+                                  const CodeFormat& format, std::uint64_t seed, std::uint32_t chip,
+                                  std::uint16_t first_server = 0);
 
 /// Fields at the inputs of the network, a_k = (1/N) sum_s w_ks a_sk in digit units: [2 K,
 /// elements], real parts above imaginary parts. Args: weights [K, N]; values u, `values[element *
