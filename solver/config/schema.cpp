@@ -267,7 +267,8 @@ void add_detuning_and_ablation(Keys& keys) {
   keys.push_back(real(p + "coupler_rad_per_nm", 0.005, -1, 1, "rad/nm",
                       "change of every splitting angle with wavelength"));
   keys.push_back(integer("ablation.layer", std::int64_t{-1}, -1, 65535,
-                         "imperfections act in this layer only; -1: in all"));
+                         "imperfections act in this layer only, of every unit of a cascade; -1: "
+                         "in all"));
   keys.push_back(choice("ablation.meshes", Text("all"), {"all", "input", "output"}, {},
                         "imperfections act in these meshes only: input is V or a block's only "
                         "mesh, output is U"));
@@ -314,8 +315,8 @@ void add_run(Keys& keys) {
   keys.push_back(choice("evaluation", none, {"codes", "sampled", "tuples"}, {},
                         "what a chip is evaluated on: every code that occurs, a sample of the "
                         "elements, or every tuple of values that the servers send; unset: codes, "
-                        "or sampled where an imperfection differs between servers or "
-                        "sample_elements is given"));
+                        "or sampled with a cascade, where an imperfection differs between servers "
+                        "or sample_elements is given"));
   keys.push_back(integer("sample_elements", none, 2, 4294967295.0,
                          "evaluation sampled: elements, drawn from montecarlo.seed, the same for "
                          "every chip; unset: 65536"));
@@ -324,7 +325,8 @@ void add_run(Keys& keys) {
                          "error"));
   keys.push_back(boolean("report.uniform_codes", false,
                          "also evaluate every code of the alphabet (max_codes random ones where it "
-                         "is larger), for uniform_element_error_rate"));
+                         "is larger; of a cascade max_codes random tuples of level-1 codes), for "
+                         "uniform_element_error_rate"));
   keys.push_back(real("report.yield_limit", 1e-3, 0, 1, "",
                       "a chip counts towards the yield when its element error rate is below"));
 }

@@ -263,15 +263,16 @@ TEST_CASE("units of one chip have streams of their own, the first those of a sin
   errors.phase_fabrication_sigma_rad = 0.01;
   const auto first_weight = [&](std::size_t first_mesh_id) {
     return NetworkOptics(mapped, ideal, *reference(),
-                         {.imperfections = errors, .first_mesh_id = first_mesh_id})
+                         {.imperfections = errors, .ablation = {}, .first_mesh_id = first_mesh_id})
         .chip(1, 0)
         .layers.front()
         .weight;
   };
-  CHECK(first_weight(0) == NetworkOptics(mapped, ideal, *reference(), {.imperfections = errors})
-                               .chip(1, 0)
-                               .layers.front()
-                               .weight);
+  CHECK(first_weight(0) ==
+        NetworkOptics(mapped, ideal, *reference(), {.imperfections = errors, .ablation = {}})
+            .chip(1, 0)
+            .layers.front()
+            .weight);
   CHECK(first_weight(0) != first_weight(ideal.size()));
   CHECK(first_weight(65536 - ideal.size()) != first_weight(0));
   CHECK_THROWS_AS(first_weight(65536 - ideal.size() + 1), ConfigError);
@@ -293,8 +294,9 @@ TEST_CASE("by code and by server decode alike where servers are alike", "[cascad
     const MappedNetwork mapped = map_network(build_analytic_network(own, {}), {});
     const std::vector<Eigen::MatrixXcd> ideal = compose_ideal(mapped, *reference());
     const ChipOptics optics =
-        NetworkOptics(mapped, ideal, *reference(),
-                      {.imperfections = errors, .first_mesh_id = 100 * std::size_t(unit)})
+        NetworkOptics(
+            mapped, ideal, *reference(),
+            {.imperfections = errors, .ablation = {}, .first_mesh_id = 100 * std::size_t(unit)})
             .chip(1, 0);
     const CodeSet codes = make_code_set(own, all_codes(own, 100000));
     by_code.emplace_back(std::in_place_type<CodeChip>, own, optics, *reference(),
