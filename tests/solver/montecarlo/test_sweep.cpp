@@ -116,8 +116,12 @@ TEST_CASE("every built key changes the rows") {
   };
   // All but the last have test cases of their own, the axis of the fixture too.
   std::set<std::string> tested = {"montecarlo.chips",
+                                  "network.cascade",
                                   "network.digits_per_input",
                                   "network.file",
+                                  "network.level2_digits_per_input",
+                                  "network.level2_file",
+                                  "network.level2_servers",
                                   "max_codes",
                                   "montecarlo.min_chips",
                                   "montecarlo.max_chips",
