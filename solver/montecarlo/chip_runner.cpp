@@ -129,6 +129,12 @@ std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
   return metrics;
 }
 
+std::size_t count_unlike(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  std::size_t unlike = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) unlike += a[i] != b[i] ? 1 : 0;
+  return unlike;
+}
+
 /// Quality over the direct sum of the meshes of all units.
 MeshQuality joined_quality(const std::vector<ChipOptics>& units) {
   MeshQualitySums sums;
@@ -356,25 +362,18 @@ std::string ChipRunner::ideal_key(const PointTask& task) const {
 
 std::size_t ChipRunner::unlike_codes(const PointTask& task, const Backend& exact) {
   const std::shared_ptr<const Workload> work = workload(task);
+  auto codes = work->units.begin();
   std::size_t unlike = 0;
-  std::size_t unit = 0;
   for (const LevelTask& level : task.levels) {
     const std::shared_ptr<const IdealOptics> ideal = ideal_optics(task, level);
     const std::vector<Eigen::MatrixXcd> exact_meshes = compose_ideal(ideal->network, exact);
-    const auto ideal_integers = [&](const Backend& backend,
-                                    const std::vector<Eigen::MatrixXcd>& meshes,
-                                    const CodeSet& set) {
+    const auto integers = [&](const Backend& backend, const std::vector<Eigen::MatrixXcd>& meshes) {
       const ChipOptics chip = NetworkOptics(ideal->network, meshes, backend, {}).chip(0, 0);
       return decoded_values(chip, backend, task.calibration,
-                            network_inputs(level.format, set.codes), set.targets);
+                            network_inputs(level.format, codes->codes), codes->targets);
     };
-    for (std::size_t i = 0; i < level.units; ++i, ++unit) {
-      const CodeSet& set = work->units[unit];
-      const std::vector<std::int64_t> here = ideal_integers(backend_, ideal->meshes, set);
-      const std::vector<std::int64_t> there = ideal_integers(exact, exact_meshes, set);
-      for (std::size_t code = 0; code < here.size(); ++code) {
-        unlike += here[code] != there[code] ? 1 : 0;
-      }
+    for (std::size_t unit = 0; unit < level.units; ++unit, ++codes) {
+      unlike += count_unlike(integers(backend_, ideal->meshes), integers(exact, exact_meshes));
     }
   }
   return unlike;
