@@ -137,6 +137,11 @@ std::optional<ChipErrorOptions> chip_errors_of(const TrainOptions& options) {
 
 CodeMixture mixture_of(const TrainOptions& options, const CodeFormat& format,
                        const std::function<bool()>& stop_requested) {
+  if (!options.traces.empty() && format.input_fraction_digits > 0) {
+    throw ConfigError(
+        "--trace is given with --input-fraction-digits (values of a trace have no fraction); leave "
+        "one out");
+  }
   CodeMixture mixture{.traces = {}, .trace_share = options.trace_share};
   const QuantiserOptions quantiser{.block = options.block};
   for (const std::string& name : options.traces) {
@@ -180,6 +185,8 @@ std::string identity_of(const TrainOptions& options, const CodeFormat& format,
                          {"bits", format.bits},
                          {"digits_per_input", format.digits_per_input},
                          {"rounding", enum_name(format.rounding)},
+                         {"input_fraction_digits", format.input_fraction_digits},
+                         {"output_fraction_digits", format.output_fraction_digits},
                          {"code_offset", format.code_offset},
                          {"widths", options.widths},
                          {"activation", options.activation},
@@ -366,6 +373,7 @@ void declare_network_options(CLI::App& app, TrainOptions& options) {
   app.add_option("--servers", options.servers, "servers N that are averaged: 2 to 64")
       ->capture_default_str();
   add_format_options(app, options.format);
+  add_fraction_options(app, options.format);
   app.add_option("--widths", options.widths,
                  "neurons per layer, inputs first; starts with the inputs and ends with the digits "
                  "of the format")

@@ -84,6 +84,8 @@ TEST_CASE("every option of onn train changes the network") {
   const std::vector<std::vector<std::string>> changes = {
       {"--servers", "3"},
       {"--rounding", "floor"},
+      {"--input-fraction-digits", "1", "--widths", "3-16-16-2"},
+      {"--output-fraction-digits", "1", "--widths", "2-16-16-3"},
       {"--code-offset", "5"},
       {"--digits-per-input", "2", "--widths", "1-16-16-2"},
       {"--widths", "2-16-8-2"},
@@ -227,6 +229,9 @@ TEST_CASE("wrong use of onn train has a message and a code") {
       {{"--cpu-target", "z80"}, 2, "--cpu-target"},
       {{"--time-limit", "soon"}, 2, "--time-limit"},
       {{"--checkpoint", out}, 2, "--checkpoint"},
+      {{"--trace", llama, "--input-fraction-digits", "1", "--widths", "3-16-2"},
+       2,
+       "leave one out"},
       {{"--trace", out}, 3, "n.h5"}};
   for (const Misuse& misuse : misuses) {
     const CliRun result = run(train(out, misuse.more));

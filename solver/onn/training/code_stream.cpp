@@ -101,9 +101,9 @@ CodeBatch code_batch(const CodeFormat& format, const std::vector<CodeKey>& codes
   const std::vector<std::int64_t> values = target_values(format, codes);
   CodeBatch batch{
       .inputs = network_inputs(format, codes).cast<float>(),
-      .targets = Eigen::MatrixXf(format.digits(), static_cast<Eigen::Index>(codes.size()))};
+      .targets = Eigen::MatrixXf(format.output_digits(), static_cast<Eigen::Index>(codes.size()))};
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    for (int digit = 0; digit < format.digits(); ++digit) {
+    for (int digit = 0; digit < format.output_digits(); ++digit) {
       batch.targets(digit, static_cast<Eigen::Index>(i)) =
           static_cast<float>(digit_of(values[i], digit));
     }
