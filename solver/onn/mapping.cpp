@@ -11,6 +11,7 @@
 #include "solver/error.hpp"
 #include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
+#include "solver/onn/structure.hpp"
 
 namespace optinc {
 
@@ -63,7 +64,7 @@ class Mapper {
   double add_svd(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
     const Svd svd = full_svd(weight);
     const double largest = svd.singularValues().maxCoeff();
-    MappedBlock block = place(0, 0, weight.rows(), weight.cols());
+    MappedBlock block = place(plan(weight).front());
     block.input_mesh = program(svd.matrixV().transpose().cast<std::complex<double>>());
     block.output_mesh = program(svd.matrixU().cast<std::complex<double>>());
     block.attenuation = svd.singularValues();
@@ -96,38 +97,33 @@ class Mapper {
     for_each_block(weight, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
       block.input_mesh = program(unitary_with_real_part(padded / scale));
       block.attenuation = Eigen::VectorXd::Ones(padded.rows());
-      block.has_attenuators = false;
       mapped.blocks.push_back(std::move(block));
     });
     return scale;
   }
 
-  Eigen::Index segment(const Eigen::MatrixXd& weight) const {
-    return options_.segment > 0 ? options_.segment : std::min(weight.rows(), weight.cols());
+  std::vector<BlockPlan> plan(const Eigen::MatrixXd& weight) const {
+    return plan_blocks(weight.rows(), weight.cols(), options_);
   }
 
   /// Calls `visit(place, padded block)` by block row, then block column.
   template <class Visitor>
   void for_each_block(const Eigen::MatrixXd& weight, Visitor&& visit) const {
-    const Eigen::Index size = segment(weight);
-    for (Eigen::Index row = 0; row < weight.rows(); row += size) {
-      for (Eigen::Index column = 0; column < weight.cols(); column += size) {
-        const Eigen::Index rows = std::min(size, weight.rows() - row);
-        const Eigen::Index columns = std::min(size, weight.cols() - column);
-        Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(size, size);
-        padded.topLeftCorner(rows, columns) = weight.block(row, column, rows, columns);
-        visit(place(row, column, rows, columns), padded);
-      }
+    for (const BlockPlan& block : plan(weight)) {
+      Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(block.input_modes, block.input_modes);
+      padded.topLeftCorner(block.rows, block.columns) =
+          weight.block(block.first_row, block.first_column, block.rows, block.columns);
+      visit(place(block), padded);
     }
   }
 
-  static MappedBlock place(Eigen::Index row, Eigen::Index column, Eigen::Index rows,
-                           Eigen::Index columns) {
+  static MappedBlock place(const BlockPlan& plan) {
     MappedBlock block;
-    block.first_row = row;
-    block.first_column = column;
-    block.rows = rows;
-    block.columns = columns;
+    block.first_row = plan.first_row;
+    block.first_column = plan.first_column;
+    block.rows = plan.rows;
+    block.columns = plan.columns;
+    block.has_attenuators = plan.attenuators > 0;
     return block;
   }
 
@@ -147,17 +143,19 @@ class Mapper {
 
 }  // namespace
 
-std::int64_t MappedBlock::mzi_count() const {
-  auto total = static_cast<std::int64_t>(input_mesh.program.topology.mzi_count());
-  if (output_mesh) total += static_cast<std::int64_t>(output_mesh->program.topology.mzi_count());
-  return has_attenuators ? total + attenuation.size() : total;
+namespace {
+
+BlockSize size_of(const MappedBlock& block) {
+  return block_size(block.input_mesh.program.topology,
+                    block.output_mesh ? &block.output_mesh->program.topology : nullptr,
+                    block.has_attenuators ? block.attenuation.size() : 0);
 }
 
-std::int64_t MappedBlock::depth() const {
-  std::size_t total = input_mesh.program.topology.columns.size();
-  if (output_mesh) total += output_mesh->program.topology.columns.size();
-  return static_cast<std::int64_t>(has_attenuators ? total + 1 : total);
-}
+}  // namespace
+
+std::int64_t MappedBlock::mzi_count() const { return size_of(*this).mzi_count; }
+
+std::int64_t MappedBlock::depth() const { return size_of(*this).depth; }
 
 std::int64_t MappedNetwork::mzi_count() const {
   std::int64_t total = 0;
