@@ -20,7 +20,7 @@ constexpr int digit_levels = 3;
 
 double watts(double dbm) { return milli * std::pow(10, dbm / 10); }
 
-double ratio(double db) { return std::pow(10, db / 10); }
+double linear(double db) { return std::pow(10, db / 10); }
 
 double gaussian_tail(double distance) { return std::erfc(distance / std::sqrt(2.0)) / 2; }
 
@@ -56,6 +56,30 @@ StageList layer_stages(const UnitStructure& unit, std::size_t index, int servers
   return stages;
 }
 
+/// A balanced pair of photodiodes with its local oscillator.
+struct HomodyneDetector {
+  Photodiode diode;
+  double local_w{};
+  double rin_per_hz{};
+
+  double current_a(double signal_w) const { return homodyne_current_a(diode, signal_w, local_w); }
+  CurrentNoise noise(double signal_w) const {
+    return homodyne_noise(diode, signal_w, local_w, rin_per_hz);
+  }
+
+  /// Power whose current is `ratio` times its noise; NaN where none is. Square current and variance
+  /// grow linearly with the power.
+  double required_power_w(double ratio) const {
+    constexpr double probe_w = 1e-3;
+    const double dark_variance = noise(0).total();
+    const double noise_slope = (noise(probe_w).total() - dark_variance) / probe_w;
+    const double signal_slope = current_a(probe_w) * current_a(probe_w) / probe_w;
+    const double gain = signal_slope - ratio * ratio * noise_slope;
+    return gain > 0 ? ratio * ratio * dark_variance / gain
+                    : std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
 /// Currents of the levels and their noise.
 struct DetectedLevels {
   std::array<double, 4> current_a{};
@@ -70,7 +94,7 @@ double converter_variance(double full_scale_a, int bits) {
 DetectedLevels detect(double top_level_dbm, const LinkHardware& link) {
   const Photodiode diode = link.photodiode();
   const std::array<double, 4> powers =
-      pam4_powers(watts(top_level_dbm), ratio(link.extinction_ratio_db), link.rlm);
+      pam4_powers(watts(top_level_dbm), linear(link.extinction_ratio_db), link.rlm);
   const double converter =
       converter_variance(diode.responsivity_a_w * powers.back(), link.adc_bits);
   DetectedLevels levels;
@@ -127,7 +151,7 @@ Photodiode LinkHardware::photodiode() const {
           .bandwidth_hz = bandwidth_ghz * 1e9};
 }
 
-double LinkHardware::rin_per_hz() const { return ratio(rin_db_hz); }
+double LinkHardware::rin_per_hz() const { return linear(rin_db_hz); }
 
 double required_symbol_error_rate(int bits) { return 15.0 / 12 / (std::exp2(2 * bits) - 1); }
 
@@ -142,16 +166,17 @@ double required_distance(double symbol_error_rate) {
 LayerLink layer_link(const UnitStructure& unit, std::size_t index, int servers,
                      double symbol_error_rate, const LossValues& loss, const LinkHardware& link) {
   StageList stages = layer_stages(unit, index, servers, loss, link);
-  const Photodiode diode = link.photodiode();
+  const HomodyneDetector detector{.diode = link.photodiode(),
+                                  .local_w = watts(link.local_dbm),
+                                  .rin_per_hz = link.rin_per_hz()};
   const double signal_w = watts(stages.power_dbm());
-  const double local_w = watts(link.local_dbm);
   LayerLink result;
-  result.current_a = homodyne_current_a(diode, signal_w, local_w);
-  result.noise = homodyne_noise(diode, signal_w, local_w, link.rin_per_hz());
+  result.current_a = detector.current_a(signal_w);
+  result.noise = detector.noise(signal_w);
   result.snr_db = 20 * std::log10(result.current_a / std::sqrt(result.noise.total()));
   // Three digits are three spacings, each two distances.
   const double needed = 2 * digit_levels * required_distance(symbol_error_rate);
-  result.margin_db = result.snr_db - 20 * std::log10(needed);
+  result.margin_db = 10 * std::log10(signal_w / detector.required_power_w(needed));
   result.stages = stages.take();
   return result;
 }

@@ -50,7 +50,8 @@ struct LayerLink {
   CurrentNoise noise;
   double current_a{};  ///< of the full scale
   double snr_db{};     ///< 20 log10(full scale / noise)
-  double margin_db{};  ///< above what a full scale of three digits needs
+  /// Optical power above what a full scale of three digits needs; NaN: none suffices.
+  double margin_db{};
 };
 
 /// The link through layer `index`. The first one carries the sum of `servers` fields in phase: the

@@ -192,8 +192,20 @@ TEST_CASE("stages and signal of a layer by hand") {
   const double intensity = 1e-15 * first.current_a * first.current_a * 26.6e9;
   const double sigma = std::sqrt(shot + thermal + dark + intensity);
   CHECK(first.snr_db == Approx(20 * std::log10(first.current_a / sigma)).epsilon(1e-4));
-  CHECK(first.margin_db ==
-        Approx(first.snr_db - 20 * std::log10(6 * required_distance(1e-5))).epsilon(1e-9));
+}
+
+TEST_CASE("the margin of a layer is the power that it can spare") {
+  LinkHardware link;
+  const double needed_db = 20 * std::log10(6 * required_distance(1e-5));
+  const auto layer = [&] { return layer_link(one_layer(8, 16), 0, 4, 1e-5, {}, link); };
+  const double margin_db = layer().margin_db;
+  CHECK(margin_db > 5);
+  CHECK(layer().snr_db > needed_db);
+  link.laser_dbm -= margin_db;
+  CHECK(layer().snr_db == Approx(needed_db));
+  CHECK(layer().margin_db == Approx(0).margin(1e-9));
+  link.rin_db_hz = -120;
+  CHECK(std::isnan(layer().margin_db));
 }
 
 TEST_CASE("only the first layer carries the sum of the servers") {
