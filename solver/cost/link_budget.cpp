@@ -93,14 +93,14 @@ double converter_variance(double full_scale_a, int bits) {
 
 DetectedLevels detect(double top_level_dbm, const LinkHardware& link) {
   const Photodiode diode = link.photodiode();
-  const std::array<double, 4> powers =
+  const Pam4Powers<double> powers =
       pam4_powers(watts(top_level_dbm), linear(link.extinction_ratio_db), link.rlm);
   const double converter =
-      converter_variance(diode.responsivity_a_w * powers.back(), link.adc_bits);
+      converter_variance(diode.responsivity_a_w * powers.level[3], link.adc_bits);
   DetectedLevels levels;
-  for (std::size_t i = 0; i < powers.size(); ++i) {
-    levels.current_a[i] = diode.responsivity_a_w * powers[i];
-    const CurrentNoise noise = photocurrent_noise(diode, powers[i], link.rin_per_hz());
+  for (std::size_t i = 0; i < levels.current_a.size(); ++i) {
+    levels.current_a[i] = diode.responsivity_a_w * powers.level[i];
+    const CurrentNoise noise = photocurrent_noise(diode, powers.level[i], link.rin_per_hz());
     levels.sigma_a[i] = std::sqrt(noise.total() + converter);
   }
   return levels;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -35,15 +35,15 @@ UnitStructure one_layer(int inputs, int outputs, const MappingOptions& options =
 }  // namespace
 
 TEST_CASE("PAM4 levels have the extinction ratio and the level mismatch") {
-  const std::array<double, 4> ideal = pam4_powers(1.0, 4.0, 1.0);
-  CHECK(ideal[0] == Approx(0.25));
-  CHECK(ideal[1] == Approx(0.5));
-  CHECK(ideal[2] == Approx(0.75));
-  CHECK(ideal[3] == 1.0);
-  const std::array<double, 4> levels = pam4_powers(1.0, 4.0, 0.9);
-  const double middle = (levels[0] + levels[3]) / 2;
-  const double es1 = (levels[1] - middle) / (levels[0] - middle);
-  const double es2 = (levels[2] - middle) / (levels[3] - middle);
+  const Pam4Powers<double> ideal = pam4_powers(1.0, 4.0, 1.0);
+  CHECK(ideal.level[0] == Approx(0.25));
+  CHECK(ideal.level[1] == Approx(0.5));
+  CHECK(ideal.level[2] == Approx(0.75));
+  CHECK(ideal.level[3] == 1.0);
+  const Pam4Powers<double> levels = pam4_powers(1.0, 4.0, 0.9);
+  const double middle = (levels.level[0] + levels.level[3]) / 2;
+  const double es1 = (levels.level[1] - middle) / (levels.level[0] - middle);
+  const double es2 = (levels.level[2] - middle) / (levels.level[3] - middle);
   CHECK(std::min({3 * es1, 3 * es2, 2 - 3 * es1, 2 - 3 * es2}) == Approx(0.9));
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("the slicer's error rate is that of drawn symbols") {
   const double top_dbm = -11;
   const SlicerBudget slicer = slicer_budget(top_dbm, link);
   const double top_w = 1e-3 * std::pow(10, top_dbm / 10);
-  const std::array<double, 4> powers =
+  const Pam4Powers<double> powers =
       pam4_powers(top_w, std::pow(10, link.extinction_ratio_db / 10), link.rlm);
   std::mt19937_64 engine(5);
   std::normal_distribution<double> normal;
@@ -129,9 +129,9 @@ TEST_CASE("the slicer's error rate is that of drawn symbols") {
   std::vector<std::int64_t> sent;
   for (int i = 0; i < symbols; ++i) {
     const auto digit = static_cast<std::size_t>(i % 4);
-    const double mean_a = link.responsivity_a_w * powers[digit];
+    const double mean_a = link.responsivity_a_w * powers.level[digit];
     const CurrentNoise noise =
-        photocurrent_noise(link.photodiode(), powers[digit], std::pow(10, -14));
+        photocurrent_noise(link.photodiode(), powers.level[digit], std::pow(10, -14));
     means(0, i) = mean_a * 1e6;
     outputs(0, i) =
         1e6 * (mean_a + std::sqrt(noise.total() + slicer.converter_variance) * normal(engine));
