@@ -125,10 +125,12 @@ void add_network(Keys& keys) {
   keys.push_back(file("network.file",
                       "network file (HDF5, optinc-network/1) in place of an "
                       "analytic network"));
-  keys.push_back(choice("network.mapping", Text("svd"), {"svd", "segmented", "real_part"}, {},
+  keys.push_back(choice("network.mapping", Text("svd"),
+                        {"svd", "segmented", "real_part", as_trained}, {},
                         "how a weight matrix becomes meshes: two meshes and attenuators, square "
-                        "blocks of one mesh and attenuators (approximate), or square blocks whose "
-                        "real part is the weight"));
+                        "blocks of one mesh and attenuators (approximate), square blocks whose "
+                        "real part is the weight, or what the network file says of each layer "
+                        "(default with network.file)"));
   keys.push_back(
       choice("network.mesh", Text("clements"), {"clements", "reck"}, {}, "topology of the meshes"));
   keys.push_back(
@@ -143,9 +145,10 @@ void add_network(Keys& keys) {
                          "the digit count is even, else 1"));
   keys.push_back(choice("network.layer_gain", Text("nominal"), {"nominal", "none"}, {"fitted"},
                         "electronic gain per layer: restore the scale of the weights, or none"));
-  keys.push_back(integer("network.segment", none, 1, 4096,
-                         "block size of the mappings segmented and real_part; unset: the smaller "
-                         "side of each weight matrix"));
+  keys.push_back(
+      integer("network.segment", none, 1, 4096,
+              "side of the square blocks that a weight matrix is cut into; unset: its smaller "
+              "side, with svd the whole matrix"));
   keys.push_back(unbuilt(
       choice("network.lo_phase", none, {}, {"fitted"}, "local-oscillator phase per layer")));
   keys.push_back(

@@ -30,6 +30,9 @@ struct ConfigKey {
   std::vector<std::string> unbuilt_choices;  ///< part of the design, refused likewise
 };
 
+/// The network.mapping that leaves the choice to each layer of the network file.
+inline constexpr const char* as_trained = "as_trained";
+
 /// All keys, in the order of the documentation.
 const std::vector<ConfigKey>& config_keys();
 

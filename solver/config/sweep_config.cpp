@@ -176,6 +176,7 @@ void leave_to_network_file(ResolvedConfig& config, const std::set<std::string>& 
     }
     config.erase(key);
   }
+  if (given.count("network.mapping") == 0) config.set("network.mapping", std::string(as_trained));
 }
 
 void set_unless_given(ResolvedConfig& config, const std::string& path, ConfigValue value) {

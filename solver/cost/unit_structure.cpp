@@ -16,8 +16,11 @@ namespace {
 
 LayerStructure layer_structure(const LayerShape& shape, const MappingOptions& options) {
   LayerStructure layer{.shape = shape, .options = options};
-  for (const BlockPlan& plan : plan_blocks(shape.outputs, shape.inputs, options)) {
-    const BlockSize size = block_size(plan, options.mesh);
+  validate(options);
+  const LayerMapping mapping{.mapping = options.mapping.value_or(Mapping::svd),
+                             .segment = options.segment};
+  for (const BlockPlan& plan : plan_blocks(shape.outputs, shape.inputs, mapping)) {
+    const HardwareSize size = hardware_size(plan, options.mesh);
     layer.modes = std::max({layer.modes, plan.input_modes, plan.output_modes.value_or(0)});
     layer.block_rows += plan.first_column == 0 ? 1 : 0;
     layer.block_columns += plan.first_row == 0 ? 1 : 0;

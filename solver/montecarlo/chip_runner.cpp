@@ -23,11 +23,14 @@ constexpr std::size_t point_entries = 8;
 constexpr std::size_t large_entries = 4;  // a workload holds the code table of a whole trace
 
 MappingOptions mapping_of(const ResolvedConfig& config) {
-  MappingOptions mapping{.mapping = choice<Mapping>(config, "network.mapping"),
+  MappingOptions mapping{.mapping = std::nullopt,
                          .segment = 0,
                          .mesh = choice<Topology::Kind>(config, "network.mesh"),
                          .mzi = choice<MziKind>(config, "network.mzi"),
                          .gain = choice<LayerGain>(config, "network.layer_gain")};
+  if (config.text("network.mapping") != as_trained) {
+    mapping.mapping = choice<Mapping>(config, "network.mapping");
+  }
   if (config.has("network.segment")) {
     mapping.segment = static_cast<int>(config.integer("network.segment"));
   }
@@ -66,7 +69,8 @@ std::string network_key(const PointTask& task) {
 
 std::string optics_key(const PointTask& task) {
   const MappingOptions& mapping = task.mapping;
-  return fmt::format("{} {} {} {} {} {}", enum_name(mapping.mapping), mapping.segment,
+  return fmt::format("{} {} {} {} {} {}",
+                     mapping.mapping ? enum_name(*mapping.mapping) : as_trained, mapping.segment,
                      enum_name(mapping.mesh), enum_name(mapping.mzi), enum_name(mapping.gain),
                      network_key(task));
 }
@@ -128,7 +132,9 @@ PointTask ChipRunner::task(std::size_t point) {
   validate(task.combiner);
   validate(task.mapping);
   validate(task.chips.imperfections, task.mapping.mzi);
-  validate(task.chips.ablation, network(task)->layers.size(), task.mapping.mapping);
+  const std::shared_ptr<const Network> designed = network(task);
+  validate(task.chips.ablation, designed->layers.size(),
+           has_output_meshes(*designed, task.mapping));
   return task;
 }
 

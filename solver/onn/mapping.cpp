@@ -42,59 +42,68 @@ class Mapper {
                        .bias = source.bias,
                        .activation = source.activation,
                        .clip = source.clip};
-    const double scale = add_blocks(source.weight, mapped);
+    const double scale = add_blocks(source.weight, mapping_of(source), mapped);
     if (options_.gain == LayerGain::nominal && scale > 0) mapped.gain = scale;
     return mapped;
   }
 
  private:
   /// Returns the scale of the layer: what its passive optics are divided by.
-  double add_blocks(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
-    switch (options_.mapping) {
+  double add_blocks(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                    MappedLayer& mapped) {
+    switch (mapping.mapping) {
       case Mapping::svd:
-        return add_svd(weight, mapped);
+        return add_svd(weight, mapping, mapped);
       case Mapping::segmented:
-        return add_segmented(weight, mapped);
+        return add_segmented(weight, mapping, mapped);
       case Mapping::real_part:
-        return add_real_part(weight, mapped);
+        return add_real_part(weight, mapping, mapped);
     }
     return 1;
   }
 
-  double add_svd(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
-    const Svd svd = full_svd(weight);
-    const double largest = svd.singularValues().maxCoeff();
-    MappedBlock block = place(plan(weight).front());
-    block.input_mesh = program(svd.matrixV().transpose().cast<std::complex<double>>());
-    block.output_mesh = program(svd.matrixU().cast<std::complex<double>>());
-    block.attenuation = svd.singularValues();
-    if (largest > 0) block.attenuation /= largest;
-    mapped.blocks.push_back(std::move(block));
-    return largest;
+  double add_svd(const Eigen::MatrixXd& weight, const LayerMapping& mapping, MappedLayer& mapped) {
+    for_each_block(weight, mapping, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+      const Svd svd = full_svd(padded);
+      block.input_mesh = program(svd.matrixV().transpose().cast<std::complex<double>>());
+      block.output_mesh = program(svd.matrixU().cast<std::complex<double>>());
+      block.attenuation = svd.singularValues();
+      mapped.blocks.push_back(std::move(block));
+    });
+    return normalise_attenuation(mapped);
   }
 
-  double add_segmented(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
-    double largest = 0;
-    for_each_block(weight, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+  double add_segmented(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                       MappedLayer& mapped) {
+    for_each_block(weight, mapping, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
       const DiagonalOrthogonal factors = nearest_diagonal_orthogonal(padded);
       block.input_mesh = program(factors.orthogonal.cast<std::complex<double>>());
       block.attenuation = factors.sigma;
-      largest = std::max(largest, factors.sigma.maxCoeff());
       mapped.blocks.push_back(std::move(block));
     });
+    return normalise_attenuation(mapped);
+  }
+
+  /// Divides the attenuations of a layer by the largest, which it returns.
+  static double normalise_attenuation(MappedLayer& mapped) {
+    double largest = 0;
+    for (const MappedBlock& block : mapped.blocks) {
+      largest = std::max(largest, block.attenuation.maxCoeff());
+    }
     if (largest > 0) {
       for (MappedBlock& block : mapped.blocks) block.attenuation /= largest;
     }
     return largest;
   }
 
-  double add_real_part(const Eigen::MatrixXd& weight, MappedLayer& mapped) {
+  double add_real_part(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                       MappedLayer& mapped) {
     double largest = 0;
-    for_each_block(weight, [&](const MappedBlock&, const Eigen::MatrixXd& padded) {
+    for_each_block(weight, mapping, [&](const MappedBlock&, const Eigen::MatrixXd& padded) {
       largest = std::max(largest, Svd(padded).singularValues().maxCoeff());
     });
     const double scale = largest > 0 ? largest : 1;
-    for_each_block(weight, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+    for_each_block(weight, mapping, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
       block.input_mesh = program(unitary_with_real_part(padded / scale));
       block.attenuation = Eigen::VectorXd::Ones(padded.rows());
       mapped.blocks.push_back(std::move(block));
@@ -102,15 +111,18 @@ class Mapper {
     return scale;
   }
 
-  std::vector<BlockPlan> plan(const Eigen::MatrixXd& weight) const {
-    return plan_blocks(weight.rows(), weight.cols(), options_);
+  LayerMapping mapping_of(const NetworkLayer& layer) const {
+    if (!options_.mapping) return layer.mapping;
+    return {.mapping = *options_.mapping, .segment = options_.segment};
   }
 
   /// Calls `visit(place, padded block)` by block row, then block column.
   template <class Visitor>
-  void for_each_block(const Eigen::MatrixXd& weight, Visitor&& visit) const {
-    for (const BlockPlan& block : plan(weight)) {
-      Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(block.input_modes, block.input_modes);
+  static void for_each_block(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                             Visitor&& visit) {
+    for (const BlockPlan& block : plan_blocks(weight.rows(), weight.cols(), mapping)) {
+      Eigen::MatrixXd padded =
+          Eigen::MatrixXd::Zero(block.output_modes.value_or(block.input_modes), block.input_modes);
       padded.topLeftCorner(block.rows, block.columns) =
           weight.block(block.first_row, block.first_column, block.rows, block.columns);
       visit(place(block), padded);
@@ -141,14 +153,10 @@ class Mapper {
   std::uint32_t next_id_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
-BlockSize size_of(const MappedBlock& block) {
-  return block_size(block.input_mesh.program.topology,
-                    block.output_mesh ? &block.output_mesh->program.topology : nullptr,
-                    block.has_attenuators ? block.attenuation.size() : 0);
+HardwareSize size_of(const MappedBlock& block) {
+  return hardware_size(block.input_mesh.program.topology,
+                       block.output_mesh ? &block.output_mesh->program.topology : nullptr,
+                       block.has_attenuators ? block.attenuation.size() : 0);
 }
 
 }  // namespace
@@ -166,11 +174,28 @@ std::int64_t MappedNetwork::mzi_count() const {
 }
 
 void validate(const MappingOptions& options) {
-  if (options.segment < 0 || (options.segment > 0 && options.mapping == Mapping::svd)) {
+  if (options.segment < 0) {
     throw ConfigError(
-        "network.segment goes with network.mapping = \"segmented\" or \"real_part\" and must be "
-        "positive; leave it out");
+        fmt::format("network.segment = {} is negative; leave it out or give a block "
+                    "size",
+                    options.segment));
   }
+  if (options.segment > 0 && !options.mapping) {
+    throw ConfigError(
+        "network.segment is given but network.mapping = \"as_trained\" takes the block sizes of "
+        "the network file; leave it out or choose a mapping");
+  }
+}
+
+Eigen::Index block_size(Eigen::Index outputs, Eigen::Index inputs, int segment) {
+  const Eigen::Index smaller = std::min(outputs, inputs);
+  return segment > 0 ? std::min<Eigen::Index>(segment, smaller) : smaller;
+}
+
+bool has_output_meshes(const Network& network, const MappingOptions& options) {
+  return std::any_of(network.layers.begin(), network.layers.end(), [&](const NetworkLayer& layer) {
+    return options.mapping.value_or(layer.mapping.mapping) == Mapping::svd;
+  });
 }
 
 MappedNetwork map_network(const Network& network, const MappingOptions& options) {

@@ -17,22 +17,15 @@ enum class LayerGain {
   none,     ///< G = 1: what the passive optics alone deliver
 };
 
-/// How a weight matrix becomes meshes.
-enum class Mapping {
-  svd,        ///< W = U Sigma V^H, two meshes and attenuators
-  segmented,  ///< square blocks W_s ~ Sigma_a U_a, U_a real orthogonal: one mesh and attenuators
-  real_part,  ///< square blocks W_s / c = Re U: one mesh, no attenuators
-};
-
 struct MappingOptions {
-  Mapping mapping = Mapping::svd;
-  int segment = 0;  ///< block size of segmented and real_part; 0: min(out, in)
+  std::optional<Mapping> mapping = Mapping::svd;  ///< none: the one that each layer is made for
+  int segment = 0;                                ///< of `mapping`, as LayerMapping has it
   Topology::Kind mesh = Topology::Kind::clements;
   MziKind mzi = MziKind::standard;
   LayerGain gain = LayerGain::nominal;
 };
 
-/// Throws ConfigError when a segment is given for svd or is below 1.
+/// Throws ConfigError for a negative segment, and for one without a mapping.
 void validate(const MappingOptions& options);
 
 /// A mesh of a chip and the id of its random streams.
@@ -91,6 +84,13 @@ struct MappedNetwork {
     }
   }
 };
+
+/// Side of the square blocks of a weight matrix: `segment`, but no more than the smaller side of
+/// the matrix; that where `segment` is 0.
+Eigen::Index block_size(Eigen::Index outputs, Eigen::Index inputs, int segment);
+
+/// Whether a network mapped that way has blocks of two meshes.
+bool has_output_meshes(const Network& network, const MappingOptions& options);
 
 /// Maps every layer. Throws ConfigError as `validate` does, and when the network needs more meshes
 /// than ids of 16 bits can name.

@@ -68,21 +68,30 @@ void refuse_unbuilt(const Hdf5File& file, const std::string& group) {
       fail(file, group, fmt::format("has a member {} (it would be ignored)", member));
     }
   }
-  if (file.has_attribute(group, "segment")) {
-    fail(file, group, "has a segment size, which is part of the design and not built yet");
-  }
-  if (file.has_attribute(group, "mapping") && file.read_string(group, "mapping") != "svd") {
-    fail(file, group,
-         fmt::format(
-             "has mapping = \"{}\", which is part of the design and not built yet (known: svd)",
-             file.read_string(group, "mapping")));
-  }
   if (file.has_attribute(group, "topology") && file.read_string(group, "topology") != "clements") {
     fail(file, group,
          fmt::format("has topology = \"{}\", which is part of the design and not built yet (known: "
                      "clements)",
                      file.read_string(group, "topology")));
   }
+}
+
+LayerMapping read_mapping(const Hdf5File& file, const std::string& group) {
+  LayerMapping mapping;
+  if (file.has_attribute(group, "mapping")) {
+    mapping.mapping = read_enum<Mapping>(file, group, "mapping");
+  }
+  if (file.has_attribute(group, "segment")) {
+    constexpr std::int64_t largest_segment = 4096;
+    const std::int64_t segment = file.read_int(group, "segment");
+    if (segment < 1 || segment > largest_segment) {
+      fail(file, group,
+           fmt::format("has segment = {}, which is out of range (1 .. {})", segment,
+                       largest_segment));
+    }
+    mapping.segment = static_cast<int>(segment);
+  }
+  return mapping;
 }
 
 NetworkLayer read_layer(const Hdf5File& file, const std::string& group) {
@@ -114,6 +123,7 @@ NetworkLayer read_layer(const Hdf5File& file, const std::string& group) {
       Eigen::Map<const Eigen::VectorXd>(biases.data(), static_cast<Eigen::Index>(biases.size()));
   layer.activation = read_enum<Activation>(file, group, "activation");
   if (layer.activation == Activation::clipped_relu) layer.clip = file.read_double(group, "clip");
+  layer.mapping = read_mapping(file, group);
   return layer;
 }
 
@@ -124,7 +134,8 @@ void write_layer(Hdf5Writer& writer, const std::string& group, const NetworkLaye
   writer.create_group(group);
   writer.write_string(group, "activation", enum_name(layer.activation));
   if (layer.activation == Activation::clipped_relu) writer.write_double(group, "clip", layer.clip);
-  writer.write_string(group, "mapping", "svd");
+  writer.write_string(group, "mapping", enum_name(layer.mapping.mapping));
+  if (layer.mapping.segment > 0) writer.write_int(group, "segment", layer.mapping.segment);
   writer.write_string(group, "topology", "clements");
   writer.write_dataset(
       group + "/weight",

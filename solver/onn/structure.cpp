@@ -21,10 +21,11 @@ BlockPlan whole_matrix(Eigen::Index outputs, Eigen::Index inputs) {
 }  // namespace
 
 std::vector<BlockPlan> plan_blocks(Eigen::Index outputs, Eigen::Index inputs,
-                                   const MappingOptions& options) {
-  validate(options);
-  if (options.mapping == Mapping::svd) return {whole_matrix(outputs, inputs)};
-  const Eigen::Index size = options.segment > 0 ? options.segment : std::min(outputs, inputs);
+                                   const LayerMapping& mapping) {
+  if (mapping.mapping == Mapping::svd && mapping.segment == 0) {
+    return {whole_matrix(outputs, inputs)};
+  }
+  const Eigen::Index size = block_size(outputs, inputs, mapping.segment);
   const auto modes = static_cast<int>(size);
   std::vector<BlockPlan> plans;
   for (Eigen::Index row = 0; row < outputs; row += size) {
@@ -34,14 +35,16 @@ std::vector<BlockPlan> plan_blocks(Eigen::Index outputs, Eigen::Index inputs,
                        .rows = std::min(size, outputs - row),
                        .columns = std::min(size, inputs - column),
                        .input_modes = modes,
-                       .output_modes = std::nullopt,
-                       .attenuators = options.mapping == Mapping::segmented ? modes : 0});
+                       .output_modes = mapping.mapping == Mapping::svd ? std::optional<int>(modes)
+                                                                       : std::nullopt,
+                       .attenuators = mapping.mapping == Mapping::real_part ? 0 : modes});
     }
   }
   return plans;
 }
 
-BlockSize block_size(const Topology& input, const Topology* output, std::int64_t attenuators) {
+HardwareSize hardware_size(const Topology& input, const Topology* output,
+                           std::int64_t attenuators) {
   std::size_t mzis = input.mzi_count();
   std::size_t columns = input.columns.size();
   if (output != nullptr) {
@@ -52,11 +55,11 @@ BlockSize block_size(const Topology& input, const Topology* output, std::int64_t
           .depth = static_cast<std::int64_t>(columns) + (attenuators > 0 ? 1 : 0)};
 }
 
-BlockSize block_size(const BlockPlan& plan, Topology::Kind mesh) {
+HardwareSize hardware_size(const BlockPlan& plan, Topology::Kind mesh) {
   const Topology input = standard_topology(mesh, plan.input_modes);
-  if (!plan.output_modes) return block_size(input, nullptr, plan.attenuators);
+  if (!plan.output_modes) return hardware_size(input, nullptr, plan.attenuators);
   const Topology output = standard_topology(mesh, *plan.output_modes);
-  return block_size(input, &output, plan.attenuators);
+  return hardware_size(input, &output, plan.attenuators);
 }
 
 }  // namespace optinc

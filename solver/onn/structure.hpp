@@ -22,20 +22,19 @@ struct BlockPlan {
   int attenuators{};                ///< 0: none
 };
 
-/// The blocks of a weight matrix [outputs, inputs] by block row, then block column. Throws
-/// ConfigError as `validate`.
+/// The blocks of a weight matrix [outputs, inputs] by block row, then block column.
 std::vector<BlockPlan> plan_blocks(Eigen::Index outputs, Eigen::Index inputs,
-                                   const MappingOptions& options);
+                                   const LayerMapping& mapping);
 
-struct BlockSize {
+struct HardwareSize {
   std::int64_t mzi_count{};  ///< of the meshes, plus one per attenuator
   std::int64_t depth{};      ///< columns of MZIs on the longest path, attenuators included
 };
 
 /// Size of a block from its meshes; `output` is null where there is only one.
-BlockSize block_size(const Topology& input, const Topology* output, std::int64_t attenuators);
+HardwareSize hardware_size(const Topology& input, const Topology* output, std::int64_t attenuators);
 
 /// Size of a planned block with meshes of that arrangement.
-BlockSize block_size(const BlockPlan& plan, Topology::Kind mesh);
+HardwareSize hardware_size(const BlockPlan& plan, Topology::Kind mesh);
 
 }  // namespace optinc

@@ -95,12 +95,12 @@ std::vector<Eigen::MatrixXcd> compose_ideal(const MappedNetwork& network, const 
   return matrices;
 }
 
-void validate(const Ablation& ablation, std::size_t layers, Mapping mapping) {
+void validate(const Ablation& ablation, std::size_t layers, bool has_output_meshes) {
   if (ablation.layer && *ablation.layer >= layers) {
     throw ConfigError(fmt::format("ablation.layer = {} (the network has layers 0 .. {})",
                                   *ablation.layer, layers - 1));
   }
-  if (ablation.meshes == Ablation::Meshes::output && mapping != Mapping::svd) {
+  if (ablation.meshes == Ablation::Meshes::output && !has_output_meshes) {
     throw ConfigError(
         "ablation.meshes = \"output\" (this mapping has one mesh per block, an input mesh)");
   }
@@ -110,7 +110,11 @@ NetworkOptics::NetworkOptics(const MappedNetwork& network,
                              const std::vector<Eigen::MatrixXcd>& ideal, const Backend& backend,
                              const ChipOptions& options)
     : network_(network), ideal_(ideal), backend_(backend), options_(options) {
-  validate(options.ablation, network.layers.size(), network.options.mapping);
+  bool has_outputs = false;
+  network.for_each_mesh([&](const MappedMesh&, std::size_t, int, bool is_output) {
+    has_outputs = has_outputs || is_output;
+  });
+  validate(options.ablation, network.layers.size(), has_outputs);
   network.for_each_mesh([&](const MappedMesh& mesh, std::size_t layer, int facets, bool is_output) {
     const StaticImperfections imperfections =
         acts_on(options.ablation, layer, is_output) ? options.imperfections : StaticImperfections{};

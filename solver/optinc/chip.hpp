@@ -61,7 +61,7 @@ struct ChipOptions {
 
 /// Throws ConfigError when the ablation names a layer or meshes that a network of that many layers,
 /// mapped that way, does not have.
-void validate(const Ablation& ablation, std::size_t layers, Mapping mapping);
+void validate(const Ablation& ablation, std::size_t layers, bool has_output_meshes);
 
 /// A mapped network under one set of imperfections: what all its chips share.
 class NetworkOptics {

@@ -370,5 +370,5 @@ TEST_CASE("a network file takes the place of everything it fixes") {
     INFO(key);
     CHECK_FALSE(config.has(key));
   }
-  CHECK(config.text("network.mapping") == "svd");
+  CHECK(config.text("network.mapping") == "as_trained");
 }

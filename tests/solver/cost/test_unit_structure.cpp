@@ -55,8 +55,8 @@ TEST_CASE("MZIs of the paper's networks") {
   CHECK(ratio(41664, svd) == Approx(0.392).margin(0.003));
   CHECK(unit(eight_bits, mapped(Mapping::real_part)).mzi_count() == 40768);
   CHECK(ratio(40768, svd) == Approx(0.384).margin(0.001));
-  CHECK(unit(eight_bits, mapped(Mapping::real_part, 8)).mzi_count() ==
-        36032 + 2 * 128);  // the outer layers, 4 wide, are padded to 8
+  CHECK(unit(eight_bits, mapped(Mapping::real_part, 8)).mzi_count() == 36032);
+  CHECK(unit(eight_bits, mapped(Mapping::svd, 8)).mzi_count() == 82432);
   CHECK(unit(eight_bits, mapped(Mapping::real_part, 4)).mzi_count() == 30912);
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("widths that make no network") {
   CHECK_THROWS_AS(layer_shapes(std::vector<int>{4}), ConfigError);
   CHECK_THROWS_AS(layer_shapes(std::vector<int>{4, 0, 4}), ConfigError);
   CHECK_THROWS_AS(layer_shapes(std::vector<int>{4, 5000, 4}), ConfigError);
-  CHECK_THROWS_AS(unit(eight_bits, mapped(Mapping::svd, 4)), ConfigError);
+  CHECK_THROWS_AS(unit(eight_bits, mapped(Mapping::segmented, -1)), ConfigError);
 }
 
 }  // namespace optinc

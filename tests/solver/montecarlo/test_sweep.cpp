@@ -183,6 +183,8 @@ TEST_CASE("every built key changes the rows") {
         "ablation.meshes=output",
         "montecarlo.seed=2"}},
       {{"network.mapping=real_part"}, {"network.segment=3"}},
+      {{"network.mapping=segmented"}, {"network.segment=3"}},
+      {{"network.mapping=svd"}, {"network.segment=3"}},
       {{"imperfections.combiner.amplitude_sigma=0.01"},
        {"combiner.mode=incoherent", "sample_elements=1000", "evaluation=tuples"}},
       {{"imperfections.loss.mzi_db=0.1"}, {"imperfections.loss.placement=balanced"}},

@@ -83,9 +83,9 @@ TEST_CASE("svd and real_part realise any weights exactly, on both topologies") {
   const Network network = random_network({4, 9, 7, 4});
   for (const auto mesh : {Topology::Kind::clements, Topology::Kind::reck}) {
     for (const auto& [mapping, segment] :
-         {std::pair{Mapping::svd, 0}, std::pair{Mapping::real_part, 0},
-          std::pair{Mapping::real_part, 1}, std::pair{Mapping::real_part, 3},
-          std::pair{Mapping::real_part, 20}}) {
+         {std::pair{Mapping::svd, 0}, std::pair{Mapping::real_part, 0}, std::pair{Mapping::svd, 1},
+          std::pair{Mapping::svd, 3}, std::pair{Mapping::svd, 20}, std::pair{Mapping::real_part, 1},
+          std::pair{Mapping::real_part, 3}, std::pair{Mapping::real_part, 20}}) {
       MappingOptions options = options_of(mapping, segment);
       options.mesh = mesh;
       CHECK(weight_error(Mapped(network, options).chip({}), network) < 1e-12);
@@ -137,7 +137,7 @@ TEST_CASE("MZI counts are those of the formulas, padding included") {
   };
   CHECK(count(options_of(Mapping::svd)) == (6 + 28 + 4) + (28 + 28 + 8) + (28 + 6 + 4));
   CHECK(count(options_of(Mapping::segmented)) == 2 * 10 + 36 + 2 * 10);
-  CHECK(count(options_of(Mapping::segmented, 8)) == 3 * 36);
+  CHECK(count(options_of(Mapping::segmented, 8)) == 2 * 10 + 36 + 2 * 10);
   CHECK(count(options_of(Mapping::real_part)) == 2 * 6 + 28 + 2 * 6);
   CHECK(count(options_of(Mapping::real_part, 4)) == 2 * 6 + 4 * 6 + 2 * 6);
   CHECK(count(options_of(Mapping::segmented, 3)) == (6 + 9 + 6) * 6);
@@ -149,7 +149,7 @@ TEST_CASE("MZI counts are those of the formulas, padding included") {
     CHECK_FALSE(is_output);
   });
   CHECK(next == 8);
-  CHECK_THROWS_AS(count(options_of(Mapping::svd, 4)), ConfigError);
+  CHECK(count(options_of(Mapping::svd, 4)) == (2 + 4 + 2) * (6 + 6 + 4));
   CHECK_THROWS_AS(count(options_of(Mapping::segmented, -1)), ConfigError);
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("planned blocks are those of the mapped network, size for size") {
   const Network network = random_network({4, 9, 7, 16, 4});
   for (const auto mesh : {Topology::Kind::clements, Topology::Kind::reck}) {
     for (const auto& [mapping, segment] :
-         {std::pair{Mapping::svd, 0}, std::pair{Mapping::segmented, 0},
+         {std::pair{Mapping::svd, 0}, std::pair{Mapping::svd, 3}, std::pair{Mapping::segmented, 0},
           std::pair{Mapping::segmented, 1}, std::pair{Mapping::segmented, 3},
           std::pair{Mapping::real_part, 0}, std::pair{Mapping::real_part, 2},
           std::pair{Mapping::real_part, 20}}) {
@@ -166,10 +166,11 @@ TEST_CASE("planned blocks are those of the mapped network, size for size") {
       const MappedNetwork mapped = map_network(network, options);
       std::int64_t total = 0;
       for (const MappedLayer& layer : mapped.layers) {
-        const std::vector<BlockPlan> plans = plan_blocks(layer.outputs, layer.inputs, options);
+        const std::vector<BlockPlan> plans =
+            plan_blocks(layer.outputs, layer.inputs, {.mapping = mapping, .segment = segment});
         REQUIRE(plans.size() == layer.blocks.size());
         for (std::size_t i = 0; i < plans.size(); ++i) {
-          const BlockSize size = block_size(plans[i], mesh);
+          const HardwareSize size = hardware_size(plans[i], mesh);
           CHECK(size.mzi_count == layer.blocks[i].mzi_count());
           CHECK(size.depth == layer.blocks[i].depth());
           CHECK(plans[i].first_row == layer.blocks[i].first_row);
@@ -180,7 +181,21 @@ TEST_CASE("planned blocks are those of the mapped network, size for size") {
       CHECK(total == mapped.mzi_count());
     }
   }
-  CHECK_THROWS_AS(plan_blocks(4, 4, options_of(Mapping::svd, 2)), ConfigError);
+}
+
+TEST_CASE("layers keep the mappings that they are made for") {
+  Network network = random_network({4, 8, 8, 4});
+  network.layers[0].mapping = {.mapping = Mapping::real_part, .segment = 2};
+  network.layers[1].mapping = {.mapping = Mapping::segmented, .segment = 0};
+  MappingOptions options;
+  options.mapping = std::nullopt;
+  CHECK(map_network(network, options).mzi_count() == 8 * 1 + 36 + (28 + 6 + 4));
+  CHECK(has_output_meshes(network, options));
+  network.layers[2].mapping.mapping = Mapping::real_part;
+  CHECK_FALSE(has_output_meshes(network, options));
+  CHECK(has_output_meshes(network, {}));
+  options.segment = 2;
+  CHECK_THROWS_AS(map_network(network, options), ConfigError);
 }
 
 TEST_CASE("the nominal gain makes up for mean losses") {

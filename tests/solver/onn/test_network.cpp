@@ -192,8 +192,6 @@ TEST_CASE("damaged network files are refused with the reason", "[network]") {
 
 TEST_CASE("parts of the schema that are not built yet are refused", "[network]") {
   const std::vector<std::function<void(Hdf5Writer&)>> extras = {
-      [](Hdf5Writer& writer) { writer.write_string("layer/0", "mapping", "segmented"); },
-      [](Hdf5Writer& writer) { writer.write_int("layer/0", "segment", 8); },
       [](Hdf5Writer& writer) { writer.write_string("layer/0", "topology", "reck"); },
       [](Hdf5Writer& writer) {
         writer.write_dataset("layer/0/sigma", {1, 2}, std::vector<double>{1, 1});
@@ -204,6 +202,14 @@ TEST_CASE("parts of the schema that are not built yet are refused", "[network]")
     raw.extra = extra;
     check_refused(raw, "not built yet");
   }
+}
+
+TEST_CASE("a wrong mapping of a layer is refused", "[network]") {
+  RawFile raw;
+  raw.extra = [](Hdf5Writer& writer) { writer.write_string("layer/0", "mapping", "block"); };
+  check_refused(raw, "known: svd, segmented, real_part");
+  raw.extra = [](Hdf5Writer& writer) { writer.write_int("layer/0", "segment", 0); };
+  check_refused(raw, "segment = 0");
 }
 
 TEST_CASE("members that would be ignored are refused", "[network]") {
