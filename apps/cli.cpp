@@ -23,7 +23,7 @@ namespace {
 
 /// Commands of the design that this version refuses with a message of its own.
 const std::vector<std::string>& unbuilt_commands() {
-  static const std::vector<std::string> names = {"tolerance", "sensitivity", "cost", "onn train",
+  static const std::vector<std::string> names = {"tolerance", "sensitivity", "onn train",
                                                  "onn show"};
   return names;
 }
@@ -170,7 +170,7 @@ ExitCode dispatch(std::vector<std::string> args, CommandContext& context) {
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
   for (auto* make : {sweep_commands, combine_commands, plot_commands, mesh_commands, onn_commands,
-                     trace_commands, average_commands, bench_commands, info_commands,
+                     trace_commands, average_commands, cost_commands, bench_commands, info_commands,
                      schema_commands, help_commands}) {
     std::vector<Command> more = make();
     std::move(more.begin(), more.end(), std::back_inserter(commands));

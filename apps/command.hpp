@@ -47,6 +47,7 @@ std::vector<Command> mesh_commands();
 std::vector<Command> onn_commands();
 std::vector<Command> trace_commands();
 std::vector<Command> average_commands();
+std::vector<Command> cost_commands();
 std::vector<Command> bench_commands();
 std::vector<Command> info_commands();
 std::vector<Command> schema_commands();

@@ -22,7 +22,6 @@
 #include "solver/montecarlo/imperfection_config.hpp"
 #include "solver/names.hpp"
 #include "solver/optinc/chip.hpp"
-#include "solver/text.hpp"
 
 namespace optinc {
 
@@ -97,18 +96,6 @@ StaticImperfections imperfections_of(const ErrorOptions& options) {
   if (options.coupler_sigma_rad) give(p + "coupler.sigma_rad", *options.coupler_sigma_rad);
   if (options.coupler_mean_rad) give(p + "coupler.mean_rad", *options.coupler_mean_rad);
   return optinc::imperfections_of(config.point(0), config);
-}
-
-/// Check of a number in [low, high]; unlike CLI::Range it refuses NaN.
-CLI::Validator number_between(double low, double high) {
-  return CLI::Validator(
-      [low, high](std::string& text) {
-        double value = 0;
-        const bool accepted = parse_number(text, value) && value >= low && value <= high;
-        return accepted ? std::string()
-                        : fmt::format("'{}' (must be a number from {} to {})", text, low, high);
-      },
-      "");
 }
 
 void add_error_options(CLI::App& app, ErrorOptions& options) {

@@ -15,6 +15,7 @@
 #include "solver/io/atomic_file.hpp"
 #include "solver/kernel/simd_kernels.hpp"
 #include "solver/names.hpp"
+#include "solver/text.hpp"
 
 namespace optinc {
 
@@ -31,6 +32,10 @@ std::vector<std::string> cpu_target_choices() {
   std::vector<std::string> choices = {"auto"};
   for (const std::string& name : instruction_set_names()) choices.push_back(name);
   return choices;
+}
+
+std::string alternatives(const std::vector<std::string>& choices) {
+  return fmt::format("{}", fmt::join(choices, "|"));
 }
 
 /// The same backends, the cpu backend with that instruction set.
@@ -127,18 +132,33 @@ CodeFormat requested_format(const FormatOptions& options, int servers) {
 CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::string& value,
                                const std::vector<std::string>& choices,
                                const std::string& description) {
-  std::string type;
-  for (const std::string& choice : choices) type += (type.empty() ? "" : "|") + choice;
   CLI::Option* option = app.add_option(name, value, description)
-                            ->check([choices, type](const std::string& text) {
-                              for (const std::string& choice : choices) {
-                                if (choice == text) return std::string();
-                              }
-                              return "'" + text + "' (must be one of " + type + ")";
-                            })
-                            ->type_name(type);
+                            ->check(one_of(choices))
+                            ->type_name(alternatives(choices));
   if (!value.empty()) option->default_str(value);
   return option;
+}
+
+CLI::Validator one_of(const std::vector<std::string>& choices) {
+  return CLI::Validator(
+      [choices](std::string& text) {
+        for (const std::string& choice : choices) {
+          if (choice == text) return std::string();
+        }
+        return fmt::format("'{}' (must be one of {})", text, alternatives(choices));
+      },
+      "");
+}
+
+CLI::Validator number_between(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        double value = 0;
+        const bool accepted = parse_number(text, value) && value >= low && value <= high;
+        return accepted ? std::string()
+                        : fmt::format("'{}' (must be a number from {} to {})", text, low, high);
+      },
+      "");
 }
 
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {

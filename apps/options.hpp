@@ -63,6 +63,12 @@ CLI::Option* add_choice_option(CLI::App& app, const std::string& name, std::stri
                                const std::vector<std::string>& choices,
                                const std::string& description);
 
+/// Check that a value is one of `choices` (message names them otherwise).
+CLI::Validator one_of(const std::vector<std::string>& choices);
+
+/// Check of a number in [low, high]; unlike CLI::Range it refuses NaN.
+CLI::Validator number_between(double low, double high);
+
 /// Check of a whole number in [low, high], written with decimal digits only. Unlike CLI11's
 /// conversions it refuses a sign instead of wrapping around, and takes 010 for ten.
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);

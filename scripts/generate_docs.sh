@@ -7,3 +7,4 @@ optinc=${1:-build/ci/optinc}
 "$optinc" help --markdown >docs/cli.md
 "$optinc" schema --markdown >docs/csv.md
 "$optinc" schema --config --markdown >docs/config.md
+"$optinc" schema --hardware --markdown >docs/hardware.md

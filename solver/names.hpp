@@ -10,6 +10,7 @@
 
 #include "noise/combiner_errors.hpp"
 #include "solver/backend/backend.hpp"
+#include "solver/cost/collective.hpp"
 #include "solver/gradient/sampling.hpp"
 #include "solver/gradient/synthetic.hpp"
 #include "solver/onn/analytic.hpp"
@@ -147,6 +148,18 @@ template <>
 struct EnumNames<Calibration> {
   static constexpr std::array<std::pair<Calibration, std::string_view>, 3> table{
       {{Calibration::none, "none"}, {Calibration::gain, "gain"}, {Calibration::affine, "affine"}}};
+};
+
+template <>
+struct EnumNames<Collective> {
+  static constexpr std::array<std::pair<Collective, std::string_view>, 7> table{
+      {{Collective::ring, "ring"},
+       {Collective::halving_doubling, "halving_doubling"},
+       {Collective::double_tree, "double_tree"},
+       {Collective::parameter_server, "parameter_server"},
+       {Collective::in_network, "in_network"},
+       {Collective::optinc, "optinc"},
+       {Collective::optinc_cascade, "optinc_cascade"}}};
 };
 
 template <>

@@ -351,21 +351,28 @@ const std::vector<ConfigKey>& config_keys() {
   return keys;
 }
 
-const ConfigKey* find_config_key(std::string_view path) {
-  const auto& keys = config_keys();
+const ConfigKey* find_config_key(const std::vector<ConfigKey>& keys, std::string_view path) {
   const auto found = std::find_if(keys.begin(), keys.end(),
                                   [&](const ConfigKey& key) { return key.path == path; });
   return found == keys.end() ? nullptr : &*found;
 }
 
-std::string nearest_config_path(std::string_view path) {
+const ConfigKey* find_config_key(std::string_view path) {
+  return find_config_key(config_keys(), path);
+}
+
+std::string nearest_config_path(const std::vector<ConfigKey>& keys, std::string_view path) {
   const std::string ending = fmt::format(".{}", path);
   std::vector<std::string> paths;
-  for (const ConfigKey& key : config_keys()) {
+  for (const ConfigKey& key : keys) {
     if (std::string_view(key.path).ends_with(ending)) return key.path;
     paths.push_back(key.path);
   }
   return nearest_name(path, paths);
+}
+
+std::string nearest_config_path(std::string_view path) {
+  return nearest_config_path(config_keys(), path);
 }
 
 }  // namespace optinc

@@ -37,10 +37,12 @@ inline constexpr const char* as_trained = "as_trained";
 const std::vector<ConfigKey>& config_keys();
 
 /// The key of that path, or nullptr.
-const ConfigKey* find_config_key(std::string_view path);
+const ConfigKey* find_config_key(const std::vector<ConfigKey>& keys, std::string_view path);
+const ConfigKey* find_config_key(std::string_view path);  ///< of config_keys()
 
 /// The path nearest to an unknown one: a path that it is the end of ("coupler.sigma_rad"), else the
 /// one with the smallest edit distance.
-std::string nearest_config_path(std::string_view path);
+std::string nearest_config_path(const std::vector<ConfigKey>& keys, std::string_view path);
+std::string nearest_config_path(std::string_view path);  ///< of config_keys()
 
 }  // namespace optinc

@@ -9,9 +9,9 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 #include <nlohmann/json.hpp>
 
+#include "solver/config/toml_values.hpp"
 #include "solver/error.hpp"
 #include "solver/gradient/sampling.hpp"
 #include "solver/gradient/synthetic.hpp"
@@ -22,111 +22,9 @@
 
 namespace optinc {
 
+using namespace toml_values;
+
 namespace {
-
-/// Where a value came from, for messages: "sweep.toml:14:3" or "--set".
-std::string place(const std::string& name, const toml::source_region& source) {
-  return fmt::format("{}:{}:{}", name, source.begin.line, source.begin.column);
-}
-
-[[noreturn]] void fail(const std::string& where, const std::string& problem) {
-  throw ConfigError(fmt::format("{}: {}", where, problem));
-}
-
-std::string join(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-const ConfigKey& require_key(const std::string& path, const std::string& where) {
-  const ConfigKey* key = find_config_key(path);
-  if (key == nullptr) {
-    fail(where,
-         fmt::format("unknown key '{}' (did you mean '{}'?)", path, nearest_config_path(path)));
-  }
-  if (!key->built) {
-    fail(where, fmt::format("{} is part of the design, not built yet in this version ({}); leave "
-                            "it out",
-                            path, key->description));
-  }
-  return *key;
-}
-
-template <class Number>
-[[noreturn]] void fail_range(const ConfigKey& key, Number number, const std::string& where) {
-  fail(where,
-       fmt::format("{} = {} (must lie in {} .. {})", key.path, number, key.minimum, key.maximum));
-}
-
-double require_in_range(const ConfigKey& key, double number, const std::string& where) {
-  if (!std::isfinite(number))
-    fail(where, fmt::format("{} = {} (must be finite)", key.path, number));
-  if (number < key.minimum || number > key.maximum) fail_range(key, number, where);
-  return number;
-}
-
-ConfigValue real_value(const ConfigKey& key, const toml::node& node, const std::string& where) {
-  if (!node.is_number()) fail(where, fmt::format("{} must be a number", key.path));
-  // Adding zero turns -0 into 0, so that both have the same text and task id.
-  return require_in_range(key, *node.value<double>() + 0.0, where);
-}
-
-ConfigValue integer_value(const ConfigKey& key, const toml::node& node, const std::string& where) {
-  if (!node.is_integer()) fail(where, fmt::format("{} must be an integer", key.path));
-  const std::int64_t number = *node.value_exact<std::int64_t>();
-  // All ranges end here: beyond it a double would round the number back into the range.
-  constexpr std::int64_t largest_exact = std::int64_t{1} << 53;
-  if (number > largest_exact || number < -largest_exact) fail_range(key, number, where);
-  require_in_range(key, static_cast<double>(number), where);
-  return number;
-}
-
-ConfigValue choice_value(const ConfigKey& key, const std::string& text, const std::string& where) {
-  const auto listed = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), text) != names.end();
-  };
-  if (listed(key.choices)) return text;
-  if (listed(key.unbuilt_choices)) {
-    fail(where, fmt::format("{} = \"{}\" is part of the design, not built yet in this version "
-                            "(built: {})",
-                            key.path, text, join(key.choices)));
-  }
-  fail(where, fmt::format("{} = \"{}\" (known: {})", key.path, text, join(key.choices)));
-}
-
-ConfigValue key_value(const ConfigKey& key, const toml::node& node, const std::string& where) {
-  switch (key.type) {
-    case ConfigType::real:
-      return real_value(key, node, where);
-    case ConfigType::integer:
-      return integer_value(key, node, where);
-    case ConfigType::boolean:
-      if (!node.is_boolean()) fail(where, fmt::format("{} must be true or false", key.path));
-      return *node.value<bool>();
-    case ConfigType::text:
-    case ConfigType::file:
-    case ConfigType::choice:
-      break;
-  }
-  if (!node.is_string()) fail(where, fmt::format("{} must be a string", key.path));
-  const std::string text = *node.value<std::string>();
-  if (text.empty())
-    fail(where, fmt::format("{} is empty (give a value or leave it out)", key.path));
-  return key.type == ConfigType::choice ? choice_value(key, text, where) : ConfigValue(text);
-}
-
-/// Walks nested tables and stores every value under its full path.
-void read_table(const toml::table& table, const std::string& prefix, const std::string& name,
-                ResolvedConfig& config) {
-  for (const auto& [raw_key, node] : table) {
-    const std::string path = prefix + std::string(raw_key.str());
-    const std::string where = place(name, raw_key.source());
-    if (const toml::table* nested = node.as_table()) {
-      read_table(*nested, path + ".", name, config);
-      continue;
-    }
-    config.set(path, key_value(require_key(path, where), node, where));
-  }
-}
 
 /// Makes interior points independent of the last bits of the math library, and readable.
 double rounded_to_12_digits(double value) {
@@ -227,7 +125,8 @@ void add_axis(const toml::table& axis, const std::string& name,
       fail(where, fmt::format("second axis over {}", path));
     }
   }
-  const std::vector<ConfigValue> values = axis_values(require_key(path, where), axis, name, where);
+  const std::vector<ConfigValue> values =
+      axis_values(require_key(config_keys(), path, where), axis, name, where);
   std::size_t index = groups.size();
   if (axis.contains("zip"))
     index = zips.try_emplace(axis_text(axis, "zip", where), index).first->second;
@@ -252,28 +151,13 @@ void read_axes(const toml::node& node, const std::string& name, std::vector<Axis
 }
 
 void apply_override(const std::string& text, SweepConfig& sweep) {
-  const std::size_t equals = text.find('=');
-  const std::string where = fmt::format("--set {}", text);
-  if (equals == std::string::npos || equals == 0) fail(where, "must have the form path=value");
-  const std::string path = text.substr(0, equals);
-  const std::string value = text.substr(equals + 1);
-  const ConfigKey& key = require_key(path, where);
+  const Setting setting = split_setting(text);
+  const std::string where = setting.where();
+  const ConfigKey& key = require_key(config_keys(), setting.path, where);
   for (const std::string& axis : sweep.axis_paths()) {
-    if (axis == path) fail(where, fmt::format("{} is an axis of this sweep", path));
+    if (axis == setting.path) fail(where, fmt::format("{} is an axis of this sweep", axis));
   }
-  const bool textual = key.type != ConfigType::real && key.type != ConfigType::integer &&
-                       key.type != ConfigType::boolean;
-  if (textual && value.find('"') == std::string::npos && value.find('\'') == std::string::npos) {
-    sweep.base.set(path, key_value(key, toml::value<std::string>(value), where));
-    return;
-  }
-  try {
-    const toml::table table = toml::parse("value = " + value);
-    if (table.size() != 1) fail(where, "must be one value");
-    sweep.base.set(path, key_value(key, *table.get("value"), where));
-  } catch (const toml::parse_error& error) {
-    fail(where, fmt::format("is not a TOML value ({})", error.description()));
-  }
+  sweep.base.set(setting.path, setting_value(key, setting));
 }
 
 void set_schema_defaults(ResolvedConfig& config) {
@@ -530,17 +414,12 @@ SweepConfig load_sweep_config(const std::filesystem::path& path,
                               const std::vector<std::string>& overrides) {
   const std::string name = path.string();
   SweepConfig sweep{.directory = path.parent_path(), .data_directory = {}, .base = {}, .axes = {}};
-  toml::table table;
-  try {
-    table = toml::parse(read_text_file(path), name);
-  } catch (const toml::parse_error& error) {
-    fail(place(name, error.source()), std::string(error.description()));
-  }
+  toml::table table = parse_toml_file(path);
   if (const toml::node* axes = table.get("axis")) {
     read_axes(*axes, name, sweep.axes);
     table.erase("axis");
   }
-  read_table(table, "", name, sweep.base);
+  read_table(config_keys(), table, name, sweep.base);
   for (const std::string& axis : sweep.axis_paths()) {
     if (sweep.base.has(axis)) fail(name, fmt::format("{} is both a fixed key and an axis", axis));
   }

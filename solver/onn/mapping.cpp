@@ -11,6 +11,7 @@
 #include "solver/error.hpp"
 #include "solver/mesh/correction.hpp"
 #include "solver/mesh/decomposition.hpp"
+#include "solver/onn/structure.hpp"
 
 namespace optinc {
 
@@ -46,39 +47,29 @@ class Mapper {
                     MappedLayer& mapped) {
     switch (mapping.mapping) {
       case Mapping::svd:
-        return add_svd(weight, mapping.segment, mapped);
+        return add_svd(weight, mapping, mapped);
       case Mapping::segmented:
-        return add_segmented(weight, block_size(weight.rows(), weight.cols(), mapping.segment),
-                             mapped);
+        return add_segmented(weight, mapping, mapped);
       case Mapping::real_part:
-        return add_real_part(weight, block_size(weight.rows(), weight.cols(), mapping.segment),
-                             mapped);
+        return add_real_part(weight, mapping, mapped);
     }
     return 1;
   }
 
-  double add_svd(const Eigen::MatrixXd& weight, int segment, MappedLayer& mapped) {
-    if (segment > 0) {
-      for_each_block(weight, block_size(weight.rows(), weight.cols(), segment),
-                     [&](MappedBlock block, const Eigen::MatrixXd& padded) {
-                       mapped.blocks.push_back(svd_block(std::move(block), padded));
-                     });
-    } else {
-      mapped.blocks.push_back(svd_block(place(0, 0, weight.rows(), weight.cols()), weight));
-    }
+  double add_svd(const Eigen::MatrixXd& weight, const LayerMapping& mapping, MappedLayer& mapped) {
+    for_each_block(weight, mapping, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+      const Svd svd = full_svd(padded);
+      block.input_mesh = program(svd.matrixV().transpose().cast<std::complex<double>>());
+      block.output_mesh = program(svd.matrixU().cast<std::complex<double>>());
+      block.attenuation = svd.singularValues();
+      mapped.blocks.push_back(std::move(block));
+    });
     return normalise_attenuation(mapped);
   }
 
-  MappedBlock svd_block(MappedBlock block, const Eigen::MatrixXd& weight) {
-    const Svd svd = full_svd(weight);
-    block.input_mesh = program(svd.matrixV().transpose().cast<std::complex<double>>());
-    block.output_mesh = program(svd.matrixU().cast<std::complex<double>>());
-    block.attenuation = svd.singularValues();
-    return block;
-  }
-
-  double add_segmented(const Eigen::MatrixXd& weight, Eigen::Index size, MappedLayer& mapped) {
-    for_each_block(weight, size, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+  double add_segmented(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                       MappedLayer& mapped) {
+    for_each_block(weight, mapping, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
       const DiagonalOrthogonal factors = nearest_diagonal_orthogonal(padded);
       block.input_mesh = program(factors.orthogonal.cast<std::complex<double>>());
       block.attenuation = factors.sigma;
@@ -99,16 +90,16 @@ class Mapper {
     return largest;
   }
 
-  double add_real_part(const Eigen::MatrixXd& weight, Eigen::Index size, MappedLayer& mapped) {
+  double add_real_part(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                       MappedLayer& mapped) {
     double largest = 0;
-    for_each_block(weight, size, [&](const MappedBlock&, const Eigen::MatrixXd& padded) {
+    for_each_block(weight, mapping, [&](const MappedBlock&, const Eigen::MatrixXd& padded) {
       largest = std::max(largest, Svd(padded).singularValues().maxCoeff());
     });
     const double scale = largest > 0 ? largest : 1;
-    for_each_block(weight, size, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
+    for_each_block(weight, mapping, [&](MappedBlock block, const Eigen::MatrixXd& padded) {
       block.input_mesh = program(unitary_with_real_part(padded / scale));
       block.attenuation = Eigen::VectorXd::Ones(padded.rows());
-      block.has_attenuators = false;
       mapped.blocks.push_back(std::move(block));
     });
     return scale;
@@ -121,25 +112,24 @@ class Mapper {
 
   /// Calls `visit(place, padded block)` by block row, then block column.
   template <class Visitor>
-  static void for_each_block(const Eigen::MatrixXd& weight, Eigen::Index size, Visitor&& visit) {
-    for (Eigen::Index row = 0; row < weight.rows(); row += size) {
-      for (Eigen::Index column = 0; column < weight.cols(); column += size) {
-        const Eigen::Index rows = std::min(size, weight.rows() - row);
-        const Eigen::Index columns = std::min(size, weight.cols() - column);
-        Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(size, size);
-        padded.topLeftCorner(rows, columns) = weight.block(row, column, rows, columns);
-        visit(place(row, column, rows, columns), padded);
-      }
+  static void for_each_block(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
+                             Visitor&& visit) {
+    for (const BlockPlan& block : plan_blocks(weight.rows(), weight.cols(), mapping)) {
+      Eigen::MatrixXd padded =
+          Eigen::MatrixXd::Zero(block.output_modes.value_or(block.input_modes), block.input_modes);
+      padded.topLeftCorner(block.rows, block.columns) =
+          weight.block(block.first_row, block.first_column, block.rows, block.columns);
+      visit(place(block), padded);
     }
   }
 
-  static MappedBlock place(Eigen::Index row, Eigen::Index column, Eigen::Index rows,
-                           Eigen::Index columns) {
+  static MappedBlock place(const BlockPlan& plan) {
     MappedBlock block;
-    block.first_row = row;
-    block.first_column = column;
-    block.rows = rows;
-    block.columns = columns;
+    block.first_row = plan.first_row;
+    block.first_column = plan.first_column;
+    block.rows = plan.rows;
+    block.columns = plan.columns;
+    block.has_attenuators = plan.attenuators > 0;
     return block;
   }
 
@@ -157,19 +147,17 @@ class Mapper {
   std::uint32_t next_id_ = 0;
 };
 
+HardwareSize size_of(const MappedBlock& block) {
+  return hardware_size(block.input_mesh.program.topology,
+                       block.output_mesh ? &block.output_mesh->program.topology : nullptr,
+                       block.has_attenuators ? block.attenuation.size() : 0);
+}
+
 }  // namespace
 
-std::int64_t MappedBlock::mzi_count() const {
-  auto total = static_cast<std::int64_t>(input_mesh.program.topology.mzi_count());
-  if (output_mesh) total += static_cast<std::int64_t>(output_mesh->program.topology.mzi_count());
-  return has_attenuators ? total + attenuation.size() : total;
-}
+std::int64_t MappedBlock::mzi_count() const { return size_of(*this).mzi_count; }
 
-std::int64_t MappedBlock::depth() const {
-  std::size_t total = input_mesh.program.topology.columns.size();
-  if (output_mesh) total += output_mesh->program.topology.columns.size();
-  return static_cast<std::int64_t>(has_attenuators ? total + 1 : total);
-}
+std::int64_t MappedBlock::depth() const { return size_of(*this).depth; }
 
 std::int64_t MappedNetwork::mzi_count() const {
   std::int64_t total = 0;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/config/schema.hpp"
+#include "solver/cost/hardware.hpp"
 #include "solver/montecarlo/columns.hpp"
 #include "tests/apps/cli_run.hpp"
 #include "tests/apps/words.hpp"
@@ -189,7 +190,7 @@ TEST_CASE("wrong arguments are usage errors") {
 }
 
 TEST_CASE("what the design has and this version lacks is refused as such") {
-  for (const char* name : {"tolerance", "onn train", "onn show", "cost", "sensitivity"}) {
+  for (const char* name : {"tolerance", "onn train", "onn show", "sensitivity"}) {
     for (const std::vector<std::string>& args :
          {words(name), words_and(name, "file"), words("help " + std::string(name))}) {
       const test::CliRun result = run(args);
@@ -262,13 +263,21 @@ TEST_CASE("schema documents every column and key") {
     CHECK(contains(keys, key.path + (key.built ? "\n" : "  (not built yet)\n")));
     CHECK(contains(key_table, "| `" + key.path + "` |"));
   }
+
+  const std::string hardware = run({"schema", "--hardware"}).out;
+  const std::string hardware_table = run({"schema", "--hardware", "--markdown"}).out;
+  for (const ConfigKey& key : hardware_keys()) {
+    CHECK(contains(hardware, key.path + "\n"));
+    CHECK(contains(hardware_table, "| `" + key.path + "` |"));
+  }
 }
 
 TEST_CASE("Markdown tables have as many cells as their heads") {
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{{"help", "--markdown"},
                                              {"schema", "--markdown"},
-                                             {"schema", "--config", "--markdown"}}) {
+                                             {"schema", "--config", "--markdown"},
+                                             {"schema", "--hardware", "--markdown"}}) {
     std::size_t columns = 0;
     for (std::string line : lines(run(args).out)) {
       for (std::size_t at = 0; (at = line.find("\\|", at)) != std::string::npos;) line.erase(at, 2);

@@ -13,6 +13,7 @@
 #include "solver/error.hpp"
 #include "solver/mesh/decomposition.hpp"
 #include "solver/onn/mapping.hpp"
+#include "solver/onn/structure.hpp"
 #include "solver/optinc/chip.hpp"
 
 namespace optinc {
@@ -150,6 +151,36 @@ TEST_CASE("MZI counts are those of the formulas, padding included") {
   CHECK(next == 8);
   CHECK(count(options_of(Mapping::svd, 4)) == (2 + 4 + 2) * (6 + 6 + 4));
   CHECK_THROWS_AS(count(options_of(Mapping::segmented, -1)), ConfigError);
+}
+
+TEST_CASE("planned blocks are those of the mapped network, size for size") {
+  const Network network = random_network({4, 9, 7, 16, 4});
+  for (const auto mesh : {Topology::Kind::clements, Topology::Kind::reck}) {
+    for (const auto& [mapping, segment] :
+         {std::pair{Mapping::svd, 0}, std::pair{Mapping::svd, 3}, std::pair{Mapping::segmented, 0},
+          std::pair{Mapping::segmented, 1}, std::pair{Mapping::segmented, 3},
+          std::pair{Mapping::real_part, 0}, std::pair{Mapping::real_part, 2},
+          std::pair{Mapping::real_part, 20}}) {
+      MappingOptions options = options_of(mapping, segment);
+      options.mesh = mesh;
+      const MappedNetwork mapped = map_network(network, options);
+      std::int64_t total = 0;
+      for (const MappedLayer& layer : mapped.layers) {
+        const std::vector<BlockPlan> plans =
+            plan_blocks(layer.outputs, layer.inputs, {.mapping = mapping, .segment = segment});
+        REQUIRE(plans.size() == layer.blocks.size());
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+          const HardwareSize size = hardware_size(plans[i], mesh);
+          CHECK(size.mzi_count == layer.blocks[i].mzi_count());
+          CHECK(size.depth == layer.blocks[i].depth());
+          CHECK(plans[i].first_row == layer.blocks[i].first_row);
+          CHECK(plans[i].first_column == layer.blocks[i].first_column);
+          total += size.mzi_count;
+        }
+      }
+      CHECK(total == mapped.mzi_count());
+    }
+  }
 }
 
 TEST_CASE("layers keep the mappings that they are made for") {
