@@ -23,8 +23,7 @@ namespace {
 
 /// Commands of the design that this version refuses with a message of its own.
 const std::vector<std::string>& unbuilt_commands() {
-  static const std::vector<std::string> names = {"tolerance", "sensitivity", "onn train",
-                                                 "onn show"};
+  static const std::vector<std::string> names = {"tolerance", "sensitivity", "onn show"};
   return names;
 }
 

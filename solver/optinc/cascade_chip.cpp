@@ -40,9 +40,8 @@ std::vector<std::uint32_t> sampled_values(const CascadeFormat& format, std::uint
   const std::size_t own = size_of(format.level1.servers);
   std::vector<std::uint32_t> values(count * all);
   for (std::size_t unit = 0; unit < size_of(format.units()); ++unit) {
-    const StreamAddress stream{.seed = seed,
-                               .mesh_id = static_cast<std::uint16_t>(unit),
-                               .draw = DrawId::code_sample};
+    const StreamAddress stream{
+        .seed = seed, .mesh_id = static_cast<std::uint16_t>(unit), .draw = DrawId::code_sample};
     std::vector<CodeKey> codes;
     for (std::size_t i = 0; i < count; ++i) {
       codes.push_back(random_code(format.level1, stream, first + i));

@@ -274,7 +274,7 @@ std::vector<BadInput> bad_options() {
       command("onn build --bits 18 --out b.h5", {"bits = 18", "4 to 16"}),
       command("onn build --out -", {"--out -", "give a file"}),
       command("onn check n.h5 --max-codes 0", {"--max-codes: '0'", "from 1"}),
-      command("onn check n.h5 --segment 2", {"network.segment goes with", "leave it out"}),
+      command("onn check n.h5 --segment 2", {"network.segment is given", "leave it out"}),
       command("mesh compose m.json --seed -1", {"--seed: '-1'", "whole number"}),
       command("mesh compose m.json --mesh-id 65536", {"--mesh-id: '65536'", "0 to 65535"}),
       command("mesh compose m.json --phase-sigma-rad nan", {"--phase-sigma-rad: 'nan'"}),

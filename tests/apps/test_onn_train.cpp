@@ -84,8 +84,8 @@ TEST_CASE("every option of onn train changes the network") {
   const std::vector<std::vector<std::string>> changes = {
       {"--servers", "3"},
       {"--rounding", "floor"},
-      {"--input-fraction-digits", "1", "--widths", "3-16-16-2"},
-      {"--output-fraction-digits", "1", "--widths", "2-16-16-3"},
+      {"--input-fraction-digits", "1", "--widths", "3-18-16-2", "--mapping", "svd"},
+      {"--output-fraction-digits", "1", "--widths", "2-16-18-3", "--mapping", "svd"},
       {"--code-offset", "5"},
       {"--digits-per-input", "2", "--widths", "1-16-16-2"},
       {"--widths", "2-16-8-2"},
@@ -232,7 +232,7 @@ TEST_CASE("wrong use of onn train has a message and a code") {
       {{"--trace", llama, "--input-fraction-digits", "1", "--widths", "3-16-2"},
        2,
        "leave one out"},
-      {{"--trace", out}, 3, "n.h5"}};
+      {{"--trace", out}, 2, "would be lost"}};
   for (const Misuse& misuse : misuses) {
     const CliRun result = run(train(out, misuse.more));
     INFO(Json(misuse.more).dump() << "\n" << result.err);

@@ -57,7 +57,8 @@ std::vector<LayerPlan> plan_layers(const CodeFormat& format, const std::vector<i
                                    Activation hidden, double clip,
                                    const std::vector<LayerMapping>& mappings,
                                    BlockConstraint constraint) {
-  if (widths.size() < 2 || widths.front() != format.inputs() || widths.back() != format.output_digits()) {
+  if (widths.size() < 2 || widths.front() != format.inputs() ||
+      widths.back() != format.output_digits()) {
     throw ConfigError(fmt::format(
         "widths {} (must start with the {} inputs and end with the {} digits of this format)",
         fmt::join(widths, "-"), format.inputs(), format.output_digits()));

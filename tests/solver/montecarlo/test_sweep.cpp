@@ -295,7 +295,7 @@ TEST_CASE("settings of an effect that is off, and of a network without them, are
            {{heat + "model=table", heat + "table=none.csv"}, "no such file", 3},
            {{heat + "model=table", heat + "coefficient=0.1"}, "the model is a table"},
            {{"imperfections.crosstalk.optical_db=0"}, "must lie in"},
-           {{"network.segment=4"}, "network.segment goes with"},
+           {{"network.segment=4", "network.mapping=as_trained"}, "network.segment is given"},
            {{"ablation.layer=5"}, "layers 0 .. 4"},
            {{"imperfections.loss.crossing_db=0.1"}, "no crossings"},
            {{"network.mapping=real_part", "ablation.meshes=output"}, "one mesh per block"}}) {
