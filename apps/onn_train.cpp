@@ -104,7 +104,7 @@ bool acts_on_meshes(std::string_view path) {
 
 SweepConfig chip_config(const TrainOptions& options) {
   for (const std::string& text : options.set) {
-    if (acts_on_meshes(text)) continue;
+    if (acts_on_meshes(text.substr(0, text.find('=')))) continue;
     throw ConfigError(fmt::format(
         "--set {} (training draws errors of meshes: keys under imperfections.phase, .coupler, "
         ".loss, .crosstalk, .detuning and layout, network.mesh, .mzi and .layer_gain)",

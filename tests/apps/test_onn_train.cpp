@@ -106,6 +106,8 @@ TEST_CASE("every option of onn train changes the network") {
       {"--set", "imperfections.coupler.sigma_rad=0.01", "--noise-chips", "1"},
       {"--set", "imperfections.coupler.sigma_rad=0.01", "--noise-interval", "3"},
       {"--set", "imperfections.coupler.sigma_rad=0.01", "--set", "network.mesh=reck"},
+      {"--set", "imperfections.coupler.sigma_rad=0.01", "--set", "network.mzi=three_splitter"},
+      {"--set", "imperfections.loss.mzi_db=0.1", "--set", "network.layer_gain=none"},
       {"--steps", "41"},
       {"--batch", "50"},
       {"--learning-rate", "0.003"},
