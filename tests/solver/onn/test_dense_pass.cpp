@@ -139,7 +139,7 @@ TEST_CASE("derivatives are those of finite differences of a plain evaluation", "
       }
     }
     const std::vector<DenseLayer> layers = random_layers({4, 9, 6, 3}, Activation::relu, 2);
-    for (const std::size_t codes : {1, 23, 24, 25, 70}) {
+    for (const std::size_t codes : {1U, 23U, 24U, 25U, 70U}) {
       check_gradient(layers, set.f32, codes, 3, {.exponent = 2, .free_digits = 0});
     }
     check_gradient(layers, set.f32, 20, 0, {.exponent = 4, .free_digits = 0});
