@@ -15,7 +15,8 @@ float floor_of(Activation activation) {
 }
 
 float ceiling_of(const DenseLayer& layer) {
-  return layer.activation == Activation::clipped_relu ? layer.clip : infinity;
+  if (layer.activation == Activation::clipped_relu) return layer.clip;
+  return infinity;
 }
 
 /// Loss of one output and its derivative.
