@@ -15,6 +15,7 @@
 #include "solver/error.hpp"
 #include "solver/kernel/compiled_mesh.hpp"
 #include "solver/kernel/field_buffer.hpp"
+#include "solver/kernel/panel_matrix.hpp"
 #include "solver/kernel/simd_kernels.hpp"
 
 namespace optinc {
@@ -42,20 +43,14 @@ template <class Real>
 PackedLayer<Real> pack_layer(const RealLayer& layer) {
   const std::size_t neurons = unsigned_size(layer.weight.rows());
   const std::size_t inputs = unsigned_size(layer.weight.cols());
-  const std::size_t blocks = (neurons + neurons_per_block - 1) / neurons_per_block;
   const auto [floor, ceiling] = activation_limits(layer);
-  PackedLayer<Real> packed{.inputs = inputs,
-                           .blocks = blocks,
-                           .weight = std::vector<Real>(blocks * inputs * neurons_per_block),
-                           .bias = std::vector<Real>(blocks * neurons_per_block),
-                           .floor = static_cast<Real>(floor),
-                           .ceiling = static_cast<Real>(ceiling)};
+  PackedLayer<Real> packed = empty_layer<Real>(neurons, inputs);
+  packed.floor = static_cast<Real>(floor);
+  packed.ceiling = static_cast<Real>(ceiling);
   for (std::size_t neuron = 0; neuron < neurons; ++neuron) {
-    const std::size_t block = neuron / neurons_per_block;
-    const std::size_t place = neuron % neurons_per_block;
     packed.bias[neuron] = static_cast<Real>(layer.bias(eigen_index(neuron)));
     for (std::size_t input = 0; input < inputs; ++input) {
-      packed.weight[(block * inputs + input) * neurons_per_block + place] =
+      weight_at(packed, neuron, input) =
           static_cast<Real>(layer.weight(eigen_index(neuron), eigen_index(input)));
     }
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
+#include <limits>
+#include <vector>
+
+#include <hwy/aligned_allocator.h>
 
 #include "solver/kernel/code_layer.hpp"
 #include "solver/kernel/field_buffer.hpp"
