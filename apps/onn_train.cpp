@@ -314,6 +314,42 @@ ExitCode stopped(CommandContext& context, const TrainOptions& options, const Tra
   return by_signal ? signals.exit_code() : ExitCode::time_limit;
 }
 
+/// Seconds it took. The state is saved before the first step, so that a place that cannot be
+/// written is known then.
+double train(CommandContext& context, const TrainOptions& options, const std::string& identity,
+             const std::function<bool()>& stop_requested, Trainer& trainer) {
+  const std::string checkpoint = checkpoint_of(options);
+  ProgressLine line(context, options.quiet);
+  const std::uint64_t first_step = trainer.state().step;
+  Clock::time_point saved = Clock::now();
+  const unsigned threads =
+      options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  trainer.save(checkpoint, identity);
+  try {
+    trainer.run(
+        threads,
+        [&] {
+          const bool stop = stop_requested();
+          if (stop || seconds_since(saved) > options.checkpoint_interval_s) {
+            trainer.save(checkpoint, identity);
+            saved = Clock::now();
+          }
+          return stop;
+        },
+        [&](const TrainingState& state) {
+          line.show(trainer.finished(), [&] {
+            const auto done = static_cast<double>(state.step - first_step);
+            return progress_text(state, options, done / std::max(line.elapsed_s(), 1e-9));
+          });
+        });
+  } catch (const TrainingDiverged&) {
+    std::error_code ignored;
+    std::filesystem::remove(checkpoint, ignored);
+    throw;
+  }
+  return line.elapsed_s();
+}
+
 ExitCode run_train(CommandContext& context, const TrainOptions& options) {
   const TimeLimit limit(options.time_limit);
   require_file_out(options.out);
@@ -332,29 +368,8 @@ ExitCode run_train(CommandContext& context, const TrainOptions& options) {
   Trainer trainer(training, instructions.f32, *backend);
   restore(context, options, identity, trainer);
 
-  ProgressLine line(context, options.quiet);
-  const std::uint64_t first_step = trainer.state().step;
-  Clock::time_point saved = Clock::now();
-  const unsigned threads =
-      options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-  trainer.run(
-      threads,
-      [&] {
-        const bool stop = stop_requested();
-        if (stop || seconds_since(saved) > options.checkpoint_interval_s) {
-          trainer.save(checkpoint_of(options), identity);
-          saved = Clock::now();
-        }
-        return stop;
-      },
-      [&](const TrainingState& state) {
-        line.show(trainer.finished(), [&] {
-          const auto done = static_cast<double>(state.step - first_step);
-          return progress_text(state, options, done / std::max(line.elapsed_s(), 1e-9));
-        });
-      });
+  const double time_s = train(context, options, identity, stop_requested, trainer);
   if (!trainer.finished()) return stopped(context, options, trainer, signals);
-  const double time_s = line.elapsed_s();
   const Network network = trainer.network();
   const TrainingResult result = judge(network, options);
   write_network(options.out, network);

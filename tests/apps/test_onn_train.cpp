@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "solver/io/hdf5_file.hpp"
 #include "tests/apps/cli_run.hpp"
 
 namespace optinc {
@@ -190,10 +192,25 @@ TEST_CASE("the checkpoint of onn train: other options, other place, fresh") {
   const CliRun damaged = run(train(file, {"--checkpoint", place}));
   CHECK(damaged.code == 3);
   CHECK(contains(damaged.err, "state"));
-  // Every 0 s: at every step.
-  REQUIRE(
-      run(train(file, {"--checkpoint", folder / "no/such", "--checkpoint-interval", "0"})).code ==
-      3);
+  // Known before the first of a million steps.
+  CHECK(run(train(file, {"--checkpoint", folder / "no/such", "--steps", "1000000"})).code == 3);
+  CHECK(run(train(folder / "no/such.h5", {"--steps", "1000000"})).code == 3);
+}
+
+TEST_CASE("a killed training has the steps up to its last checkpoint") {
+  const TemporaryFolder folder;
+  const auto steps_left_by = [&](const std::string& interval_s) {
+    const std::string file = folder / ("n" + interval_s + ".h5");
+    std::string command = "timeout -s KILL 1 " OPTINC_BINARY;
+    for (const std::string& part : train(file, {"--steps", "1000000", "--margin", "0.5",
+                                                "--checkpoint-interval", interval_s})) {
+      command += " '" + part + "'";
+    }
+    CHECK(std::system(command.c_str()) != 0);
+    return Hdf5File(file + ".checkpoint").read_int("/", "step");
+  };
+  CHECK(steps_left_by("0") > 0);
+  CHECK(steps_left_by("1000") == 0);
 }
 
 TEST_CASE("wrong use of onn train has a message and a code") {

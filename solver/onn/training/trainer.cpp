@@ -237,7 +237,7 @@ bool Trainer::finished() const { return state_.step >= options_.steps || state_.
 
 void Trainer::check_accuracy() {
   if (!std::isfinite(state_.mean_loss)) {
-    throw DataError(fmt::format(
+    throw TrainingDiverged(fmt::format(
         "training diverged before step {} (loss is not finite); use a smaller learning rate",
         state_.step));
   }

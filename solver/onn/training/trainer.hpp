@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "solver/error.hpp"
 #include "solver/onn/accuracy.hpp"
 #include "solver/onn/network.hpp"
 #include "solver/onn/training/chip_errors.hpp"
@@ -47,6 +48,12 @@ std::vector<LayerPlan> plan_layers(const CodeFormat& format, const std::vector<i
 /// Throws ConfigError naming the option that is out of range.
 void validate(const TrainingOptions& options);
 
+/// The loss is not finite any more: no state of this training is worth keeping.
+class TrainingDiverged : public DataError {
+ public:
+  using DataError::DataError;
+};
+
 /// Where a training stands.
 struct TrainingState {
   std::uint64_t step = 0;
@@ -65,7 +72,7 @@ class Trainer {
 
   /// Trains until the margin or the last step is reached or `stop_requested` (asked after every
   /// step at which a checkpoint is possible). `progress` is called after every step, with a new
-  /// accuracy at checks. Throws DataError when the training diverges.
+  /// accuracy at checks. Throws TrainingDiverged.
   void run(unsigned threads, const std::function<bool()>& stop_requested,
            const std::function<void(const TrainingState&)>& progress);
 
