@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -12,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/accuracy_json.hpp"
 #include "apps/command.hpp"
 #include "apps/onn_train.hpp"
 #include "apps/options.hpp"
@@ -99,34 +99,27 @@ CommandAction declare_build(CLI::App& app) {
 std::vector<RealLayer> checked_layers(const Network& network, const MappedNetwork& mapped,
                                       const Backend& backend, const std::string& mapping) {
   if (mapping == "none") return dense_layers(network);
-  const std::vector<Eigen::MatrixXcd> ideal = compose_ideal(mapped, backend);
-  return NetworkOptics(mapped, ideal, backend, {}).chip(0, 0).layers;
+  return ideal_layers(mapped, backend);
 }
 
 void print_json(std::ostream& out, const Network& network, const NetworkShape& shape,
                 const NetworkAccuracy& accuracy, const CheckOptions& options,
                 const std::string& backend) {
-  const nlohmann::ordered_json document = {
-      {"codes", accuracy.codes},
-      {"correct", accuracy.correct},
-      {"accuracy", accuracy.accuracy()},
-      {"max_error_digits", accuracy.max_error_digits},
-      {"margin_digits", accuracy.margin_digits()},
-      {"exhaustive", accuracy.exhaustive},
-      {"kind", network.kind},
-      {"servers", network.format.servers},
-      {"bits", network.format.bits},
-      {"digits_per_input", network.format.digits_per_input},
-      {"rounding", enum_name(network.format.rounding)},
-      {"input_fraction_digits", network.format.input_fraction_digits},
-      {"output_fraction_digits", network.format.output_fraction_digits},
-      {"mapping", options.mapping},
-      {"mesh", options.mesh},
-      {"backend", backend},
-      {"widths", shape.widths},
-      {"mzi_count", shape.mzi_count},
-      {"depths", shape.depths},
-      {"layer_gains", shape.gains}};
+  nlohmann::ordered_json document = accuracy_json(accuracy);
+  document.update({{"kind", network.kind},
+                   {"servers", network.format.servers},
+                   {"bits", network.format.bits},
+                   {"digits_per_input", network.format.digits_per_input},
+                   {"rounding", enum_name(network.format.rounding)},
+                   {"input_fraction_digits", network.format.input_fraction_digits},
+                   {"output_fraction_digits", network.format.output_fraction_digits},
+                   {"mapping", options.mapping},
+                   {"mesh", options.mesh},
+                   {"backend", backend},
+                   {"widths", shape.widths},
+                   {"mzi_count", shape.mzi_count},
+                   {"depths", shape.depths},
+                   {"layer_gains", shape.gains}});
   out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
@@ -204,7 +197,7 @@ CommandAction declare_check(CLI::App& app) {
                     "topology of the meshes");
   app.add_option("--max-codes", options->max_codes,
                  "above this many codes, look at a sample of this size")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
+      ->check(any_count())
       ->capture_default_str();
   app.add_option("--sample-seed", options->sample_seed, "seed of that sample")
       ->check(any_seed())

@@ -6,20 +6,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/accuracy_json.hpp"
 #include "apps/installed_data.hpp"
 #include "apps/options.hpp"
 #include "apps/progress.hpp"
@@ -35,6 +34,7 @@
 #include "solver/names.hpp"
 #include "solver/onn/network_file.hpp"
 #include "solver/onn/training/trainer.hpp"
+#include "solver/optinc/chip.hpp"
 
 namespace optinc {
 namespace {
@@ -247,20 +247,10 @@ TrainingResult judge(const Network& network, const TrainOptions& options) {
   const CodeSelection selection{.max_codes = options.check_codes, .seed = options.seed + 1};
   const MappedNetwork mapped = map_network(
       network, {.mapping = std::nullopt, .segment = 0, .mesh = {}, .mzi = {}, .gain = {}});
-  const std::vector<Eigen::MatrixXcd> ideal = compose_ideal(mapped, *backend);
-  const ChipOptics optics = NetworkOptics(mapped, ideal, *backend, {}).chip(0, 0);
+  const std::vector<RealLayer> optics = ideal_layers(mapped, *backend);
   return {.designed = measure_accuracy(dense_layers(network), network.format, *backend, selection),
-          .meshes = measure_accuracy(optics.layers, network.format, *backend, selection),
+          .meshes = measure_accuracy(optics, network.format, *backend, selection),
           .mzi_count = mapped.mzi_count()};
-}
-
-nlohmann::ordered_json accuracy_json(const NetworkAccuracy& accuracy) {
-  return {{"codes", accuracy.codes},
-          {"correct", accuracy.correct},
-          {"accuracy", accuracy.accuracy()},
-          {"max_error_digits", accuracy.max_error_digits},
-          {"margin_digits", accuracy.margin_digits()},
-          {"exhaustive", accuracy.exhaustive}};
 }
 
 void print_result(std::ostream& out, const TrainOptions& options, const Trainer& trainer,
@@ -303,17 +293,6 @@ void restore(CommandContext& context, const TrainOptions& options, const std::st
   }
 }
 
-ExitCode stopped(CommandContext& context, const TrainOptions& options, const Trainer& trainer,
-                 const SignalGuard& signals) {
-  const bool by_signal = signals.caught();
-  context.err << fmt::format(
-      "optinc: stopped{} after {} of {} steps, all saved in {}; run the same command again to "
-      "continue\n",
-      by_signal ? "" : fmt::format(" by --time-limit {}", options.time_limit), trainer.state().step,
-      options.steps, checkpoint_of(options));
-  return by_signal ? signals.exit_code() : ExitCode::time_limit;
-}
-
 /// Seconds it took. The state is saved before the first step, so that a place that cannot be
 /// written is known then.
 double train(CommandContext& context, const TrainOptions& options, const std::string& identity,
@@ -322,12 +301,10 @@ double train(CommandContext& context, const TrainOptions& options, const std::st
   ProgressLine line(context, options.quiet);
   const std::uint64_t first_step = trainer.state().step;
   Clock::time_point saved = Clock::now();
-  const unsigned threads =
-      options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   trainer.save(checkpoint, identity);
   try {
     trainer.run(
-        threads,
+        threads_or_all(options.threads),
         [&] {
           const bool stop = stop_requested();
           if (stop || seconds_since(saved) > options.checkpoint_interval_s) {
@@ -369,7 +346,11 @@ ExitCode run_train(CommandContext& context, const TrainOptions& options) {
   restore(context, options, identity, trainer);
 
   const double time_s = train(context, options, identity, stop_requested, trainer);
-  if (!trainer.finished()) return stopped(context, options, trainer, signals);
+  if (!trainer.finished()) {
+    return report_stop(context, signals, options.time_limit,
+                       fmt::format("{} of {} steps, all saved in {}", trainer.state().step,
+                                   options.steps, checkpoint_of(options)));
+  }
   const Network network = trainer.network();
   const TrainingResult result = judge(network, options);
   write_network(options.out, network);
@@ -420,7 +401,7 @@ void declare_network_options(CLI::App& app, TrainOptions& options) {
                     "loss in two stages");
   app.add_option("--projection-interval", options.projection_interval,
                  "steps between projections (--constraint projection)")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
+      ->check(any_count())
       ->type_name("N")
       ->capture_default_str();
 }
@@ -452,14 +433,14 @@ void declare_data_options(CLI::App& app, TrainOptions& options) {
       ->capture_default_str();
   app.add_option("--noise-interval", options.chip_interval,
                  "steps after which new chips are drawn (with --set)")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
+      ->check(any_count())
       ->type_name("N")
       ->capture_default_str();
 }
 
 void declare_schedule_options(CLI::App& app, TrainOptions& options) {
   app.add_option("--steps", options.steps, "minibatches at most")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
+      ->check(any_count())
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--batch", options.batch, "codes per minibatch")
@@ -478,13 +459,13 @@ void declare_schedule_options(CLI::App& app, TrainOptions& options) {
                  "its digit; 0.5: do all steps")
       ->capture_default_str();
   app.add_option("--check-interval", options.check_interval, "steps between looks at the accuracy")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
+      ->check(any_count())
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--check-codes", options.check_codes,
                  "above this many codes the final look takes an independent sample of this size "
                  "(those during training 131072 at most)")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
+      ->check(any_count())
       ->type_name("N")
       ->capture_default_str();
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <ostream>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -181,6 +183,12 @@ CLI::Validator whole_number_of_key(const std::string& path) {
   const ConfigKey& key = *find_config_key(path);
   return whole_number(static_cast<std::uint64_t>(key.minimum),
                       static_cast<std::uint64_t>(key.maximum));
+}
+
+CLI::Validator any_count() { return whole_number(1, std::numeric_limits<std::uint32_t>::max()); }
+
+unsigned threads_or_all(unsigned asked) {
+  return asked > 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
 }
 
 CLI::Validator any_seed() { return whole_number(0, std::numeric_limits<std::uint64_t>::max()); }

@@ -76,6 +76,12 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 /// The check of an option that stands for an integer key of the configuration.
 CLI::Validator whole_number_of_key(const std::string& path);
 
+/// A count from 1 to 2^32 - 1.
+CLI::Validator any_count();
+
+/// Threads to use: `asked`, all cores where that is 0.
+unsigned threads_or_all(unsigned asked);
+
 /// The seeds that commands without a configuration take.
 CLI::Validator any_seed();
 

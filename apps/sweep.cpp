@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -86,10 +84,6 @@ nlohmann::ordered_json point_json(const SweepConfig& sweep, std::size_t point, F
   return {{"task_id", task_id(sweep, config, hashes)}, {"axes", axes}};
 }
 
-unsigned thread_count(const SweepCommandOptions& options) {
-  return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-}
-
 /// What a sweep would do.
 struct DryRun {
   std::uint64_t chips = 0;  ///< per point, of the shard
@@ -128,7 +122,7 @@ std::string mebibytes(std::uint64_t bytes) {
 /// What would run: points with their task ids, chips and codes, and the memory it takes.
 ExitCode print_dry_run(CommandContext& context, const SweepConfig& sweep, const Backend& backend,
                        const SweepCommandOptions& options) {
-  const unsigned threads = thread_count(options);
+  const unsigned threads = threads_or_all(options.threads);
   const Shard shard = shard_option(options);
   const bool adaptive = StoppingRule::of(sweep.point(0)).has_value();
   require_possible({.backend = backend.name(),
@@ -254,17 +248,6 @@ std::string summary_json(const SummaryTable& table) {
   return points.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-ExitCode stopped(CommandContext& context, const SweepCommandOptions& options,
-                 const SweepProgress& progress, const SignalGuard& signals) {
-  const bool by_signal = signals.caught();
-  context.err << fmt::format(
-      "optinc: stopped{} after {} of {} rows, all saved in {}; run the same command again to "
-      "continue\n",
-      by_signal ? "" : fmt::format(" by --time-limit {}", options.time_limit), progress.done,
-      progress.total, options.out);
-  return by_signal ? signals.exit_code() : ExitCode::time_limit;
-}
-
 /// The result must not take the place of what it is computed from.
 void require_other_result(const SweepCommandOptions& options, const SweepConfig& sweep) {
   std::vector<std::filesystem::path> inputs = named_files(sweep);
@@ -293,7 +276,7 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
   const SweepProgress progress =
       run_sweep(sweep, *backend,
                 {.rows = options.out,
-                 .threads = thread_count(options),
+                 .threads = threads_or_all(options.threads),
                  .fresh = options.fresh,
                  .identity = {.backend = backend->name(),
                               .precision = options.backend.precision,
@@ -306,7 +289,11 @@ ExitCode run(CommandContext& context, const SweepCommandOptions& options) {
                      [&](const std::string& text) {
                        if (!options.quiet) context.err << "optinc: " << text << "\n";
                      }});
-  if (progress.done < progress.total) return stopped(context, options, progress, signals);
+  if (progress.done < progress.total) {
+    return report_stop(
+        context, signals, options.time_limit,
+        fmt::format("{} of {} rows, all saved in {}", progress.done, progress.total, options.out));
+  }
   if (options.quiet && !options.json) return ExitCode::done;
   const SummaryTable table = read_summary(summary_file(options.out));
   context.out << (options.json ? summary_json(table) : summary_text(table));

@@ -2,6 +2,7 @@
 #include "apps/time_limit.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 #include <fmt/format.h>
 
@@ -40,6 +41,14 @@ TimeLimit::TimeLimit(const std::string& text) {
         "--time-limit {} (must be a positive number with unit s, min, h or d, e.g. 10min)", text));
   }
   limit_s_ = number * unit_s;
+}
+
+ExitCode report_stop(const CommandContext& context, const SignalGuard& signals,
+                     const std::string& time_limit, const std::string& done) {
+  const bool by_signal = signals.caught();
+  context.err << fmt::format("optinc: stopped{} after {}; run the same command again to continue\n",
+                             by_signal ? "" : fmt::format(" by --time-limit {}", time_limit), done);
+  return by_signal ? signals.exit_code() : ExitCode::time_limit;
 }
 
 }  // namespace optinc

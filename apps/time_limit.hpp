@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/command.hpp"
+#include "apps/signals.hpp"
 #include "solver/clock.hpp"
 
 namespace optinc {
@@ -27,5 +28,10 @@ class TimeLimit {
   Clock::time_point start_ = Clock::now();
   double limit_s_ = std::numeric_limits<double>::infinity();
 };
+
+/// Says that the work was stopped before its end, by a signal or by --time-limit, after `done`, and
+/// that the same command goes on. Returns the exit code.
+ExitCode report_stop(const CommandContext& context, const SignalGuard& signals,
+                     const std::string& time_limit, const std::string& done);
 
 }  // namespace optinc

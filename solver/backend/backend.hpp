@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
@@ -19,6 +20,10 @@ enum class Activation {
   relu,          ///< homodyne_relu
   clipped_relu,  ///< min(max(y, 0), clip)
 };
+
+/// Lowest and highest value that an activation lets through; infinite where nothing is cut. Args:
+/// clip, used by clipped_relu.
+std::pair<double, double> activation_limits(Activation activation, double clip);
 
 /// One layer of one chip as homodyne detection sees it: y = f(weight x + bias), weight =
 /// Re(G W) of the chip's optics.

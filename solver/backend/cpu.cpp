@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,25 +24,11 @@ namespace {
 /// A pair of code tiles, part of the second-level cache.
 constexpr std::size_t code_tile_bytes = std::size_t(256) * 1024;
 
-/// Lowest and highest value that an activation lets through.
-std::pair<double, double> activation_limits(const RealLayer& layer) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  switch (layer.activation) {
-    case Activation::identity:
-      return {-infinity, infinity};
-    case Activation::relu:
-      return {0, infinity};
-    case Activation::clipped_relu:
-      return {0, layer.clip};
-  }
-  return {-infinity, infinity};
-}
-
 template <class Real>
 PackedLayer<Real> pack_layer(const RealLayer& layer) {
   const std::size_t neurons = unsigned_size(layer.weight.rows());
   const std::size_t inputs = unsigned_size(layer.weight.cols());
-  const auto [floor, ceiling] = activation_limits(layer);
+  const auto [floor, ceiling] = activation_limits(layer.activation, layer.clip);
   PackedLayer<Real> packed = empty_layer<Real>(neurons, inputs);
   packed.floor = static_cast<Real>(floor);
   packed.ceiling = static_cast<Real>(ceiling);

@@ -32,7 +32,6 @@ class PanelMatrix {
   std::size_t width() const { return width_; }    ///< columns per panel
   std::size_t panels() const { return panels_; }  ///< the last one may be partly used
 
-  CodePanels<Real> view() { return {values_.get(), panels_, panel_stride_}; }
   CodePanels<Real> view() const { return {values_.get(), panels_, panel_stride_}; }
 
   /// Row of a panel, `width()` values.

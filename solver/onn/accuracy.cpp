@@ -44,7 +44,7 @@ void add_batch(const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& 
 
 CodeKey random_code(const CodeFormat& format, StreamAddress stream, std::uint64_t sample) {
   constexpr int words_per_block = 4;
-  constexpr unsigned symbol_bits = 4;  // at most 8 inputs: two blocks
+  constexpr unsigned symbol_bits = 4;  // room for 16 blocks, 64 inputs: more than a code has
   const auto levels = static_cast<CodeKey>(format.levels());
   stream.element = static_cast<std::uint32_t>(sample);
   CodeKey code = 0;

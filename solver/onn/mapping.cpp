@@ -115,11 +115,7 @@ class Mapper {
   static void for_each_block(const Eigen::MatrixXd& weight, const LayerMapping& mapping,
                              Visitor&& visit) {
     for (const BlockPlan& block : plan_blocks(weight.rows(), weight.cols(), mapping)) {
-      Eigen::MatrixXd padded =
-          Eigen::MatrixXd::Zero(block.output_modes.value_or(block.input_modes), block.input_modes);
-      padded.topLeftCorner(block.rows, block.columns) =
-          weight.block(block.first_row, block.first_column, block.rows, block.columns);
-      visit(place(block), padded);
+      visit(place(block), padded_block(weight, block));
     }
   }
 

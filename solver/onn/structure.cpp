@@ -43,6 +43,14 @@ std::vector<BlockPlan> plan_blocks(Eigen::Index outputs, Eigen::Index inputs,
   return plans;
 }
 
+Eigen::MatrixXd padded_block(const Eigen::MatrixXd& weight, const BlockPlan& plan) {
+  Eigen::MatrixXd padded =
+      Eigen::MatrixXd::Zero(plan.output_modes.value_or(plan.input_modes), plan.input_modes);
+  padded.topLeftCorner(plan.rows, plan.columns) =
+      weight.block(plan.first_row, plan.first_column, plan.rows, plan.columns);
+  return padded;
+}
+
 HardwareSize hardware_size(const Topology& input, const Topology* output,
                            std::int64_t attenuators) {
   std::size_t mzis = input.mzi_count();

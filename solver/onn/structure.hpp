@@ -26,6 +26,9 @@ struct BlockPlan {
 std::vector<BlockPlan> plan_blocks(Eigen::Index outputs, Eigen::Index inputs,
                                    const LayerMapping& mapping);
 
+/// The weights of a block, filled up with zeros to the size of its meshes.
+Eigen::MatrixXd padded_block(const Eigen::MatrixXd& weight, const BlockPlan& plan);
+
 struct HardwareSize {
   std::int64_t mzi_count{};  ///< of the meshes, plus one per attenuator
   std::int64_t depth{};      ///< columns of MZIs on the longest path, attenuators included

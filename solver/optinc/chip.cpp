@@ -186,6 +186,11 @@ ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
   return optics;
 }
 
+std::vector<RealLayer> ideal_layers(const MappedNetwork& network, const Backend& backend) {
+  const std::vector<Eigen::MatrixXcd> ideal = compose_ideal(network, backend);
+  return NetworkOptics(network, ideal, backend, {}).chip(0, 0).layers;
+}
+
 std::vector<std::int64_t> decoded_values(const ChipOptics& chip, const Backend& backend,
                                          Calibration calibration, const Eigen::MatrixXd& inputs,
                                          const std::vector<std::int64_t>& targets) {

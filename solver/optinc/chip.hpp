@@ -108,6 +108,9 @@ class NetworkOptics {
   std::vector<double> layer_gains_;           ///< G, mean losses included where the gain is nominal
 };
 
+/// The layers of a chip without errors.
+std::vector<RealLayer> ideal_layers(const MappedNetwork& network, const Backend& backend);
+
 /// Integers the servers decode for each code: chain, calibration, slicer, decoder.
 /// Args: inputs [K, codes]; targets Q(v) per code (calibration data).
 std::vector<std::int64_t> decoded_values(const ChipOptics& chip, const Backend& backend,

@@ -2,21 +2,17 @@
 #include "solver/onn/training/dense_pass.hpp"
 
 #include <cmath>
-#include <limits>
+#include <tuple>
+#include <utility>
 
 namespace optinc {
 
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-float floor_of(Activation activation) {
-  return activation == Activation::identity ? -infinity : 0.0F;
-}
-
-float ceiling_of(const DenseLayer& layer) {
-  if (layer.activation == Activation::clipped_relu) return layer.clip;
-  return infinity;
+std::pair<float, float> limits_of(const DenseLayer& layer) {
+  const auto [floor, ceiling] =
+      activation_limits(layer.activation, static_cast<double>(layer.clip));
+  return {static_cast<float>(floor), static_cast<float>(ceiling)};
 }
 
 /// Loss of one output and its derivative.
@@ -84,8 +80,7 @@ PackedChain packed_chain(std::span<const DenseLayer> layers) {
   PackedChain chain;
   for (const DenseLayer& layer : layers) {
     chain.forward.push_back(empty_layer<float>(layer.outputs, layer.inputs));
-    chain.forward.back().floor = floor_of(layer.activation);
-    chain.forward.back().ceiling = ceiling_of(layer);
+    std::tie(chain.forward.back().floor, chain.forward.back().ceiling) = limits_of(layer);
     chain.backward.push_back(empty_layer<float>(layer.inputs, layer.outputs));
   }
   return chain;
@@ -111,7 +106,7 @@ DensePass::DensePass(const SimdKernels<float>& kernels, std::span<const DenseLay
     : kernels_(kernels) {
   values_.emplace_back(kernels, layers.front().inputs, codes);
   for (const DenseLayer& layer : layers) {
-    ceilings_.push_back(ceiling_of(layer));
+    ceilings_.push_back(limits_of(layer).second);
     values_.emplace_back(kernels, layer.outputs, codes);
     deltas_.emplace_back(kernels, layer.outputs, codes);
     transposed_.emplace_back(kernels, codes, layer.inputs);

@@ -6,6 +6,7 @@
 
 #include "noise/stream.hpp"
 #include "solver/onn/mapping.hpp"
+#include "solver/onn/structure.hpp"
 
 namespace optinc {
 
@@ -33,27 +34,27 @@ std::vector<double> normals(std::uint64_t seed, std::uint64_t& draws, std::size_
   return values;
 }
 
-/// Gradient of a rectangle of weights: the sum over chunks, row-major.
-std::vector<float> summed(std::span<const std::vector<LayerGradient>> gradients, std::size_t layer,
-                          std::size_t first_row, std::size_t rows, std::size_t first_column,
-                          std::size_t columns, float scale) {
-  std::vector<float> sum(rows * columns, 0.0F);
-  for (const std::vector<LayerGradient>& chunk : gradients) {
-    const PanelMatrix<float>& from = chunk[layer].weight;
-    for (std::size_t row = 0; row < rows; ++row) {
-      float* to = sum.data() + row * columns;
-      std::size_t column = 0;
-      while (column < columns) {
-        const std::size_t at = first_column + column;
-        const std::size_t place = at % from.width();
-        const std::size_t run = std::min(from.width() - place, columns - column);
-        const float* values = from.row(at / from.width(), first_row + row) + place;
-        for (std::size_t i = 0; i < run; ++i) to[column + i] += values[i];
-        column += run;
-      }
-    }
+/// Adds the part of a row that starts at `first` to `sum`.
+void add_run(const PanelMatrix<float>& from, std::size_t row, std::size_t first,
+             std::span<float> sum) {
+  std::size_t done = 0;
+  while (done < sum.size()) {
+    const std::size_t panel = (first + done) / from.width();
+    const std::size_t place = (first + done) % from.width();
+    const std::size_t run = std::min(from.width() - place, sum.size() - done);
+    const float* values = from.row(panel, row) + place;
+    for (std::size_t i = 0; i < run; ++i) sum[done + i] += values[i];
+    done += run;
   }
-  for (float& value : sum) value *= scale;
+}
+
+/// Gradient of the biases of a layer: the sum over chunks.
+std::vector<float> summed_bias(std::span<const std::vector<LayerGradient>> gradients,
+                               std::size_t layer, float scale) {
+  std::vector<float> sum(gradients.front()[layer].bias.size(), 0.0F);
+  for (const std::vector<LayerGradient>& chunk : gradients) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += scale * chunk[layer].bias[i];
+  }
   return sum;
 }
 
@@ -76,9 +77,9 @@ void multiply(const SimdKernels<float>& kernels, const RowMajorFloat& a, const R
   }
 }
 
-std::size_t block_side(const LayerPlan& plan) {
-  return unsigned_size(
-      block_size(eigen_index(plan.outputs), eigen_index(plan.inputs), plan.mapping.segment));
+/// The blocks of a layer.
+std::vector<BlockPlan> blocks_of(const LayerPlan& plan) {
+  return plan_blocks(eigen_index(plan.outputs), eigen_index(plan.inputs), plan.mapping);
 }
 
 }  // namespace
@@ -99,17 +100,14 @@ Parameters::Parameters(const SimdKernels<float>& kernels, std::span<const LayerP
 void Parameters::plan_layer(std::size_t layer) {
   const LayerPlan& plan = plans_[layer];
   if (plan.on_orthogonal_blocks) {
-    const std::size_t side = block_side(plan);
-    for (std::size_t row = 0; row < plan.outputs; row += side) {
-      for (std::size_t column = 0; column < plan.inputs; column += side) {
-        add({.kind = Kind::orthogonal,
-             .layer = layer,
-             .first_row = row,
-             .first_column = column,
-             .rows = std::min(side, plan.outputs - row),
-             .columns = std::min(side, plan.inputs - column),
-             .side = side});
-      }
+    for (const BlockPlan& block : blocks_of(plan)) {
+      add({.kind = Kind::orthogonal,
+           .layer = layer,
+           .first_row = unsigned_size(block.first_row),
+           .first_column = unsigned_size(block.first_column),
+           .rows = unsigned_size(block.rows),
+           .columns = unsigned_size(block.columns),
+           .side = unsigned_size(block.input_modes)});
     }
   } else {
     for (std::size_t row = 0; row < plan.outputs; row += free_rows) {
@@ -196,35 +194,54 @@ void Parameters::update(std::size_t index, const AdamStep& step,
                         std::span<const std::vector<LayerGradient>> gradients, float scale,
                         std::vector<DenseLayer>& layers) {
   const Piece& piece = pieces_[index];
-  std::vector<float> gradient(piece.count(), 0.0F);
-  if (piece.kind == Kind::bias) {
-    for (const std::vector<LayerGradient>& chunk : gradients) {
-      for (std::size_t i = 0; i < piece.rows; ++i) {
-        gradient[i] += scale * chunk[piece.layer].bias[i];
-      }
-    }
-  } else {
-    const std::vector<float> weight = summed(gradients, piece.layer, piece.first_row, piece.rows,
-                                             piece.first_column, piece.columns, scale);
-    if (piece.kind == Kind::free) {
-      gradient = weight;
-    } else {
-      // W_ij = Sigma_i U_ij
-      const float* orthogonal = values_.data() + piece.first;
-      const float* sigma = orthogonal + piece.side * piece.side;
-      for (std::size_t row = 0; row < piece.rows; ++row) {
-        for (std::size_t column = 0; column < piece.columns; ++column) {
-          const float by_weight = weight[row * piece.columns + column];
-          const std::size_t at = row * piece.side + column;
-          gradient[at] = sigma[row] * by_weight;
-          gradient[piece.side * piece.side + row] += orthogonal[at] * by_weight;
-        }
-      }
-    }
-  }
-  adam(piece, step, gradient);
+  adam(piece, step, gradient_of(piece, gradients, scale));
   if (piece.kind == Kind::orthogonal) retract(piece);
   write(piece, layers[piece.layer]);
+}
+
+std::vector<float> Parameters::gradient_of(const Piece& piece,
+                                           std::span<const std::vector<LayerGradient>> gradients,
+                                           float scale) const {
+  switch (piece.kind) {
+    case Kind::bias:
+      return summed_bias(gradients, piece.layer, scale);
+    case Kind::free:
+      return summed_weights(gradients, piece, scale);
+    case Kind::orthogonal:
+      return factor_gradient(piece, summed_weights(gradients, piece, scale));
+  }
+  return {};
+}
+
+/// Gradient of a rectangle of weights: the sum over chunks, row-major.
+std::vector<float> Parameters::summed_weights(std::span<const std::vector<LayerGradient>> gradients,
+                                              const Piece& piece, float scale) {
+  std::vector<float> sum(piece.rows * piece.columns, 0.0F);
+  for (const std::vector<LayerGradient>& chunk : gradients) {
+    for (std::size_t row = 0; row < piece.rows; ++row) {
+      add_run(chunk[piece.layer].weight, piece.first_row + row, piece.first_column,
+              std::span(sum).subspan(row * piece.columns, piece.columns));
+    }
+  }
+  for (float& value : sum) value *= scale;
+  return sum;
+}
+
+/// W_ij = Sigma_i U_ij
+std::vector<float> Parameters::factor_gradient(const Piece& piece,
+                                               const std::vector<float>& by_weight) const {
+  std::vector<float> gradient(piece.count(), 0.0F);
+  const float* orthogonal = values_.data() + piece.first;
+  const float* sigma = orthogonal + piece.side * piece.side;
+  for (std::size_t row = 0; row < piece.rows; ++row) {
+    for (std::size_t column = 0; column < piece.columns; ++column) {
+      const float slope = by_weight[row * piece.columns + column];
+      const std::size_t at = row * piece.side + column;
+      gradient[at] = sigma[row] * slope;
+      gradient[piece.side * piece.side + row] += orthogonal[at] * slope;
+    }
+  }
+  return gradient;
 }
 
 void Parameters::adam(const Piece& piece, const AdamStep& step, std::span<const float> gradient) {
@@ -264,17 +281,11 @@ void Parameters::project(std::size_t index) {
   const LayerPlan& plan = plans_[index];
   if (plan.mapping.mapping != Mapping::segmented) return;
   NetworkLayer layer = network_layer(index);
-  const Eigen::Index side = eigen_index(block_side(plan));
-  for (Eigen::Index row = 0; row < layer.weight.rows(); row += side) {
-    for (Eigen::Index column = 0; column < layer.weight.cols(); column += side) {
-      const Eigen::Index rows = std::min(side, layer.weight.rows() - row);
-      const Eigen::Index columns = std::min(side, layer.weight.cols() - column);
-      Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(side, side);
-      padded.topLeftCorner(rows, columns) = layer.weight.block(row, column, rows, columns);
-      const DiagonalOrthogonal nearest = nearest_diagonal_orthogonal(padded, projection_rounds);
-      layer.weight.block(row, column, rows, columns) =
-          (nearest.sigma.asDiagonal() * nearest.orthogonal).topLeftCorner(rows, columns);
-    }
+  for (const BlockPlan& block : blocks_of(plan)) {
+    const DiagonalOrthogonal nearest =
+        nearest_diagonal_orthogonal(padded_block(layer.weight, block), projection_rounds);
+    layer.weight.block(block.first_row, block.first_column, block.rows, block.columns) =
+        (nearest.sigma.asDiagonal() * nearest.orthogonal).topLeftCorner(block.rows, block.columns);
   }
   for (const Piece& piece : pieces_) {
     if (piece.layer != index || piece.kind != Kind::free) continue;

@@ -85,6 +85,12 @@ class Parameters {
   void start_orthogonal(const Piece& piece, std::uint64_t seed, std::uint64_t& draws);
   void start_bias(const Piece& piece, double input_range, std::uint64_t seed, std::uint64_t& draws);
   DenseLayer dense_layer(std::size_t layer) const;
+  std::vector<float> gradient_of(const Piece& piece,
+                                 std::span<const std::vector<LayerGradient>> gradients,
+                                 float scale) const;
+  static std::vector<float> summed_weights(std::span<const std::vector<LayerGradient>> gradients,
+                                           const Piece& piece, float scale);
+  std::vector<float> factor_gradient(const Piece& piece, const std::vector<float>& by_weight) const;
   void write(const Piece& piece, DenseLayer& layer) const;
   void write_exactly(const Piece& piece, NetworkLayer& layer) const;
   void adam(const Piece& piece, const AdamStep& step, std::span<const float> gradient);
