@@ -39,16 +39,19 @@
 namespace optinc {
 namespace {
 
+constexpr double default_clip = 1;
+constexpr std::uint64_t default_projection_interval = 50;
+
 struct TrainOptions {
   int servers = 4;
   FormatOptions format;
   std::vector<int> widths = {4, 64, 128, 256, 128, 64, 4};
   std::string activation = "homodyne_relu";
-  double clip = 1;
+  std::optional<double> clip;
   std::vector<std::string> mapping = {enum_name(Mapping::segmented)};
   int segment = 0;
   std::string constraint = enum_name(BlockConstraint::retraction);
-  std::uint64_t projection_interval = 50;
+  std::optional<std::uint64_t> projection_interval;
   std::vector<std::string> traces;
   double trace_share = 0.5;
   std::uint64_t block = QuantiserOptions{}.block;
@@ -89,6 +92,25 @@ std::vector<LayerMapping> mappings_of(const TrainOptions& options) {
     mappings.push_back({.mapping = *parse_enum<Mapping>(name), .segment = options.segment});
   }
   return mappings;
+}
+
+/// Options that would have no effect.
+void refuse_idle_options(const TrainOptions& options) {
+  const auto refuse = [](const char* option, const char* reason) {
+    throw ConfigError(fmt::format("{} is given but {}; leave it out", option, reason));
+  };
+  const bool projects = options.constraint == enum_name(BlockConstraint::projection);
+  const auto& mappings = options.mapping;
+  if (options.clip && options.activation != "clipped_relu") {
+    refuse("--clip", "--activation is not clipped_relu");
+  }
+  if (options.projection_interval && !projects) {
+    refuse("--projection-interval", "--constraint is not projection");
+  }
+  if (projects && std::find(mappings.begin(), mappings.end(), enum_name(Mapping::segmented)) ==
+                      mappings.end()) {
+    refuse("--constraint projection", "no layer has mapping segmented");
+  }
 }
 
 /// The keys that act on what training sees.
@@ -160,9 +182,9 @@ TrainingOptions training_of(const TrainOptions& options,
   TrainingOptions training{
       .format = format,
       .layers = plan_layers(format, options.widths, *parse_enum<Activation>(options.activation),
-                            options.clip, mappings_of(options), constraint),
+                            options.clip.value_or(default_clip), mappings_of(options), constraint),
       .constraint = constraint,
-      .projection_interval = options.projection_interval,
+      .projection_interval = options.projection_interval.value_or(default_projection_interval),
       .mixture = mixture_of(options, format, stop_requested),
       .chip_errors = chip_errors_of(options),
       .steps = options.steps,
@@ -181,34 +203,35 @@ TrainingOptions training_of(const TrainOptions& options,
 /// Everything that decides the result, for the checkpoint.
 std::string identity_of(const TrainOptions& options, const CodeFormat& format,
                         const std::string& backend) {
-  nlohmann::json text = {{"servers", format.servers},
-                         {"bits", format.bits},
-                         {"digits_per_input", format.digits_per_input},
-                         {"rounding", enum_name(format.rounding)},
-                         {"input_fraction_digits", format.input_fraction_digits},
-                         {"output_fraction_digits", format.output_fraction_digits},
-                         {"code_offset", format.code_offset},
-                         {"widths", options.widths},
-                         {"activation", options.activation},
-                         {"clip", options.clip},
-                         {"mapping", options.mapping},
-                         {"segment", options.segment},
-                         {"constraint", options.constraint},
-                         {"projection_interval", options.projection_interval},
-                         {"trace_share", options.trace_share},
-                         {"block", options.block},
-                         {"chips", options.chips},
-                         {"chip_interval", options.chip_interval},
-                         {"steps", options.steps},
-                         {"batch", options.batch},
-                         {"learning_rate", options.learning_rate},
-                         {"loss_exponent", options.loss_exponent},
-                         {"margin_digits", options.margin_digits},
-                         {"check_interval", options.check_interval},
-                         {"check_codes", options.check_codes},
-                         {"seed", options.seed},
-                         {"backend", backend},
-                         {"version", build_info::version}};
+  nlohmann::json text = {
+      {"servers", format.servers},
+      {"bits", format.bits},
+      {"digits_per_input", format.digits_per_input},
+      {"rounding", enum_name(format.rounding)},
+      {"input_fraction_digits", format.input_fraction_digits},
+      {"output_fraction_digits", format.output_fraction_digits},
+      {"code_offset", format.code_offset},
+      {"widths", options.widths},
+      {"activation", options.activation},
+      {"clip", options.clip.value_or(default_clip)},
+      {"mapping", options.mapping},
+      {"segment", options.segment},
+      {"constraint", options.constraint},
+      {"projection_interval", options.projection_interval.value_or(default_projection_interval)},
+      {"trace_share", options.trace_share},
+      {"block", options.block},
+      {"chips", options.chips},
+      {"chip_interval", options.chip_interval},
+      {"steps", options.steps},
+      {"batch", options.batch},
+      {"learning_rate", options.learning_rate},
+      {"loss_exponent", options.loss_exponent},
+      {"margin_digits", options.margin_digits},
+      {"check_interval", options.check_interval},
+      {"check_codes", options.check_codes},
+      {"seed", options.seed},
+      {"backend", backend},
+      {"version", build_info::version}};
   for (const std::string& trace : options.traces) {
     text["traces"].push_back(sha256_file_hex(find_data_file(trace)));
   }
@@ -329,6 +352,7 @@ double train(CommandContext& context, const TrainOptions& options, const std::st
 
 ExitCode run_train(CommandContext& context, const TrainOptions& options) {
   const TimeLimit limit(options.time_limit);
+  refuse_idle_options(options);
   require_file_out(options.out);
   std::vector<std::filesystem::path> inputs;
   for (const std::string& trace : options.traces) inputs.push_back(find_data_file(trace));
@@ -380,7 +404,8 @@ void declare_network_options(CLI::App& app, TrainOptions& options) {
       ->default_str(fmt::format("{}", fmt::join(options.widths, "-")));
   add_choice_option(app, "--activation", options.activation, {"homodyne_relu", "clipped_relu"},
                     "nonlinearity of the hidden layers");
-  app.add_option("--clip", options.clip, "where clipped_relu saturates")->capture_default_str();
+  app.add_option("--clip", options.clip, "where clipped_relu saturates (default 1)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--mapping", options.mapping,
                  "the optics that the layers are trained for: svd, segmented or real_part, or one "
                  "of these per layer with commas between. segmented keeps blocks on Sigma_a U_a; "
@@ -400,40 +425,45 @@ void declare_network_options(CLI::App& app, TrainOptions& options) {
                     "matrices after every step, or weights projected every so many steps with a "
                     "loss in two stages");
   app.add_option("--projection-interval", options.projection_interval,
-                 "steps between projections (--constraint projection)")
+                 "steps between projections (--constraint projection; default 50)")
       ->check(any_count())
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("N");
 }
 
 void declare_data_options(CLI::App& app, TrainOptions& options) {
-  app.add_option("--trace", options.traces,
-                 "gradient trace whose codes are trained more than others; may be repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  CLI::Option* trace =
+      app.add_option("--trace", options.traces,
+                     "gradient trace whose codes are trained more than others; may be repeated")
+          ->type_name("FILE")
+          ->allow_extra_args(false);
   app.add_option(
          "--trace-share", options.trace_share,
          "share of each minibatch drawn from the codes of the traces; the rest goes through "
          "the whole alphabet")
       ->check(CLI::Range(0.0, 1.0))
+      ->needs(trace)
       ->capture_default_str();
   app.add_option("--block", options.block, "elements of the traces that share a scale")
       ->check(whole_number_of_key("workload.block"))
+      ->needs(trace)
       ->type_name("N")
       ->capture_default_str();
-  app.add_option(
-         "--set", options.set,
-         "noise-aware training: an imperfection of the chips that are trained against, e.g. "
-         "imperfections.phase.fabrication_sigma_rad=0.01; may be repeated")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
+  CLI::Option* set =
+      app.add_option(
+             "--set", options.set,
+             "noise-aware training: an imperfection of the chips that are trained against, e.g. "
+             "imperfections.phase.fabrication_sigma_rad=0.01; may be repeated")
+          ->type_name("PATH=VALUE")
+          ->allow_extra_args(false);
   app.add_option("--noise-chips", options.chips, "chips that share a minibatch (with --set)")
       ->check(whole_number(1, 1024))
+      ->needs(set)
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--noise-interval", options.chip_interval,
                  "steps after which new chips are drawn (with --set)")
       ->check(any_count())
+      ->needs(set)
       ->type_name("N")
       ->capture_default_str();
 }
