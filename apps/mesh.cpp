@@ -38,6 +38,7 @@ struct ErrorOptions {
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
   std::uint32_t chip = 0;
+  std::uint32_t symbol = 0;
   std::uint16_t mesh_id = 0;
 };
 
@@ -131,6 +132,11 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
       ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->type_name("N")
       ->default_str("0");
+  app.add_option("--symbol", options.symbol,
+                 "realization of the jitter (imperfections.phase.jitter_sigma_rad)")
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
+      ->type_name("N")
+      ->default_str("0");
   app.add_option("--mesh-id", options.mesh_id, "mesh number within the chip")
       ->check(whole_number(0, std::numeric_limits<std::uint16_t>::max()))
       ->type_name("N")
@@ -141,7 +147,7 @@ void add_error_options(CLI::App& app, ErrorOptions& options) {
 MeshState perturbed(const MeshFile& file, const StaticImperfections& imperfections,
                     const ErrorOptions& options) {
   return ChipMesh(file.program, imperfections, options.mesh_id)
-      .chip(options.seed, options.chip, file.state);
+      .chip({.seed = options.seed, .chip = options.chip, .jitter = options.symbol}, file.state);
 }
 
 Json real_rows(const Eigen::MatrixXd& matrix, bool as_vector) {
@@ -211,7 +217,11 @@ ExitCode run_correct(CommandContext& context, const CorrectOptions& options) {
         name));
   }
   const std::unique_ptr<Backend> backend = create_backend(options.mesh.backend, context.registry);
-  const MeshState chip = perturbed(file, imperfections, options.mesh.errors);
+  // Correction knows the chip as it is when calibrated: not its drift, not its jitter.
+  StaticImperfections at_calibration = imperfections;
+  at_calibration.drift = {};
+  at_calibration.phase_jitter_sigma_rad = 0;
+  const MeshState chip = perturbed(file, at_calibration, options.mesh.errors);
   require_finite(backend->compose(chip), name);
   const Eigen::MatrixXcd ideal = backend->compose(ideal_state(file.program));
   const Correction found = options.method == "self"

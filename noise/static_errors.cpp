@@ -8,20 +8,24 @@
 namespace optinc {
 
 bool StaticImperfections::none() const {
-  const bool random =
-      phase_fabrication_sigma_rad != 0 || coupler_sigma_rad != 0 || loss.mzi_sigma_db != 0;
+  const bool random = phase_fabrication_sigma_rad != 0 || coupler_sigma_rad != 0 ||
+                      loss.mzi_sigma_db != 0 || drift.on() || phase_jitter_sigma_rad != 0;
   return !random && loss.lossless() && phase_dac_bits == 0 && coupler_mean_rad == 0 && !thermal &&
          !optical_crosstalk_db && detuning.effective_nm() == 0;
 }
 
 void apply_static_errors(const StaticImperfections& imperfections, const UnitNormals& normals,
                          MziState<double>& mzi_state) {
-  mzi_state.theta_rad += imperfections.phase_fabrication_sigma_rad * normals.value[0];
-  mzi_state.phi_rad += imperfections.phase_fabrication_sigma_rad * normals.value[1];
+  add_phase_errors(imperfections.phase_fabrication_sigma_rad, normals, mzi_state);
   mzi_state.alpha_rad +=
       imperfections.coupler_mean_rad + imperfections.coupler_sigma_rad * normals.value[2];
   mzi_state.beta_rad +=
       imperfections.coupler_mean_rad + imperfections.coupler_sigma_rad * normals.value[3];
+}
+
+void add_phase_errors(double sigma_rad, const UnitNormals& normals, MziState<double>& mzi_state) {
+  mzi_state.theta_rad += sigma_rad * normals.value[0];
+  mzi_state.phi_rad += sigma_rad * normals.value[1];
 }
 
 double third_coupler_error_rad(const StaticImperfections& imperfections,
@@ -29,10 +33,9 @@ double third_coupler_error_rad(const StaticImperfections& imperfections,
   return imperfections.coupler_mean_rad + imperfections.coupler_sigma_rad * normals.value[0];
 }
 
-double output_screen_error_rad(const StaticImperfections& imperfections,
+double output_screen_error_rad(const StaticImperfections& imperfections, double sigma_rad,
                                const UnitNormals& normals) {
-  if (!imperfections.phase_on_output_screen) return 0;
-  return imperfections.phase_fabrication_sigma_rad * normals.value[0];
+  return imperfections.phase_on_output_screen ? sigma_rad * normals.value[0] : 0;
 }
 
 double driver_phase_rad(double phase_rad, int dac_bits) {

@@ -5,6 +5,7 @@
 
 #include "devices/layout.hpp"
 #include "devices/mzi.hpp"
+#include "noise/drift.hpp"
 #include "noise/stream.hpp"
 #include "noise/thermal_crosstalk.hpp"
 
@@ -44,15 +45,18 @@ struct Detuning {
   double effective_nm() const { return wavelength_nm - spectrum_shift_nm_per_k * temperature_k; }
 };
 
-/// Static imperfections of the meshes of a chip, the `[imperfections]` section of a configuration.
-/// Zero (or none) switches an effect off and gives back the ideal device exactly.
+/// Imperfections of the meshes of a chip, the `[imperfections]` section of a configuration: static
+/// but for the jitter. Zero (or none) switches an effect off and gives back the ideal device
+/// exactly.
 struct StaticImperfections {
   double phase_fabrication_sigma_rad = 0;  ///< Gaussian error of every phase
-  bool phase_on_output_screen = true;      ///< whether the screen has that error too
+  bool phase_on_output_screen = true;      ///< whether the screen has the phase errors too
   double phase_correlation_um = 0;         ///< length over which that error is correlated
   int phase_dac_bits = 0;                  ///< phases in steps of 2 pi / 2^bits; 0: exact
-  double coupler_sigma_rad = 0;            ///< Gaussian splitting-angle error of every coupler
-  double coupler_mean_rad = 0;             ///< common splitting-angle error (detuning)
+  PhaseDrift drift = {};
+  double phase_jitter_sigma_rad = 0;  ///< Gaussian error of every phase, per symbol
+  double coupler_sigma_rad = 0;       ///< Gaussian splitting-angle error of every coupler
+  double coupler_mean_rad = 0;        ///< common splitting-angle error (detuning)
   LossParameters loss = {};
   std::optional<ThermalCrosstalk> thermal = {};
   std::optional<double> optical_crosstalk_db = {};  ///< power between guides that run side by side
@@ -69,12 +73,17 @@ struct StaticImperfections {
 void apply_static_errors(const StaticImperfections& imperfections, const UnitNormals& normals,
                          MziState<double>& mzi_state);
 
+/// Adds what a unit deviate of theta and phi, the first two normals, makes of a phase error of that
+/// standard deviation.
+void add_phase_errors(double sigma_rad, const UnitNormals& normals, MziState<double>& mzi_state);
+
 /// Splitting-angle error of a third coupler, rad. `normals`: its DrawId::third_coupler block.
 double third_coupler_error_rad(const StaticImperfections& imperfections,
                                const UnitNormals& normals);
 
-/// Phase error of one output-screen mode from the unit normal of its heater, rad.
-double output_screen_error_rad(const StaticImperfections& imperfections,
+/// Phase error of one output-screen mode from the unit normal of its heater, rad. Args: sigma_rad,
+/// of the error.
+double output_screen_error_rad(const StaticImperfections& imperfections, double sigma_rad,
                                const UnitNormals& normals);
 
 /// Phase as a driver with `dac_bits` bits sets it: the nearest multiple of 2 pi / 2^bits, in

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ struct ComposeRequest {
   const ChipMesh& mesh;
   std::uint64_t seed{};
   std::span<const std::uint32_t> chips;
+  std::optional<std::uint32_t> jitter = {};  ///< realization of the fast noise; none: without
 };
 
 /// Throws ConfigError when `fields` [mode, sample] has another number of modes than the mesh.

@@ -153,7 +153,8 @@ class CpuBackend final : public Backend {
     std::vector<Eigen::MatrixXcd> matrices;
     matrices.reserve(request.chips.size());
     for (const std::uint32_t chip : request.chips) {
-      const CompiledMesh compiled = compile(request.mesh.chip(request.seed, chip));
+      const CompiledMesh compiled =
+          compile(request.mesh.chip({request.seed, chip, request.jitter}));
       if (sites.empty()) sites = composition_sites(compiled);
       matrices.push_back(compose_at(sites, compiled));
     }

@@ -46,7 +46,7 @@ class ReferenceBackend final : public Backend {
     std::vector<Eigen::MatrixXcd> matrices;
     matrices.reserve(request.chips.size());
     for (const std::uint32_t chip : request.chips) {
-      matrices.push_back(compose(request.mesh.chip(request.seed, chip)));
+      matrices.push_back(compose(request.mesh.chip({request.seed, chip, request.jitter})));
     }
     return matrices;
   }

@@ -182,17 +182,22 @@ void add_phase_and_coupler(Keys& keys) {
   keys.push_back(real(p + "phase.fabrication_sigma_rad", 0.0, 0, pi, "rad",
                       "static Gaussian error of every phase"));
   keys.push_back(boolean(p + "phase.on_output_screen", true,
-                         "whether the output phase screens have that error too"));
+                         "whether the output phase screens have that error too, and drift and "
+                         "jitter"));
   keys.push_back(real(p + "phase.correlation_um", 0.0, 0, 1e6, "um",
                       "length over which that error is correlated: exp(-d^2 / (2 length^2))"));
   keys.push_back(
       integer(p + "phase.dac_bits", none, 4, 16, "phases in steps of 2 pi / 2^bits; unset: exact"));
-  keys.push_back(unbuilt_real(p + "phase.drift_sigma_rad", 0, pi, "rad",
-                              "Ornstein-Uhlenbeck drift since calibration"));
-  keys.push_back(unbuilt_real(p + "phase.drift_tau_s", 0, unbounded, "s", "its time constant"));
-  keys.push_back(unbuilt_real(p + "phase.time_s", 0, unbounded, "s", "time since calibration"));
-  keys.push_back(unbuilt_real(p + "phase.jitter_sigma_rad", 0, pi, "rad",
-                              "fast phase noise, new for every symbol"));
+  keys.push_back(real(p + "phase.drift_sigma_rad", none, 0, pi, "rad",
+                      "Ornstein-Uhlenbeck drift of every phase: its standard deviation long after "
+                      "calibration, where it starts at 0; unset: none"));
+  keys.push_back(real(p + "phase.drift_tau_s", none, 1e-12, 1e15, "s", "its correlation time"));
+  keys.push_back(real(p + "phase.time_s", none, 0, 1e15, "s", "time since calibration"));
+  keys.push_back(real(p + "phase.jitter_sigma_rad", none, 0, pi, "rad",
+                      "Gaussian error of every phase, new for every symbol; unset: none"));
+  keys.push_back(integer(p + "phase.jitter_realizations", none, 1, 1e6,
+                         "realizations of that jitter per chip, which the symbols take in turn; "
+                         "unset: 64"));
   keys.push_back(real(p + "coupler.sigma_rad", 0.0, 0, pi / 4, "rad",
                       "static Gaussian splitting-angle error of every coupler"));
   keys.push_back(real(p + "coupler.mean_rad", 0.0, -pi / 4, pi / 4, "rad",
@@ -237,18 +242,29 @@ void add_link(Keys& keys) {
   keys.push_back(real(p + "laser.server_phase_sigma_rad", 0.0, 0, pi, "rad",
                       "static Gaussian phase error per chip and server"));
   keys.push_back(unbuilt_real(p + "laser.power_dbm", -100, 100, "dBm", "source power"));
-  keys.push_back(unbuilt_real(p + "laser.rin_db_hz", -300, 0, "dB/Hz", "relative intensity noise"));
-  keys.push_back(unbuilt_real(p + "laser.linewidth_hz", 0, unbounded, "Hz", "source linewidth"));
-  keys.push_back(unbuilt_real(p + "transmitter.extinction_ratio_db", 0, unbounded, "dB",
-                              "PAM4 outer extinction ratio"));
-  keys.push_back(unbuilt_real(p + "transmitter.rlm", 0, 1, "", "PAM4 level mismatch ratio"));
+  keys.push_back(real(p + "laser.rin_db_hz", none, -300, -60, "dB/Hz",
+                      "relative intensity noise of the sources, over receiver.bandwidth_ghz; new "
+                      "for every symbol and layer; unset: none"));
+  keys.push_back(real(p + "laser.linewidth_hz", none, 0, 1e12, "Hz",
+                      "linewidth of the common source, with laser.path_mismatch_m; unset: none"));
+  keys.push_back(real(p + "laser.path_mismatch_m", none, 0, 1e6, "m",
+                      "length of fibre by which the path of each server differs: phase noise, new "
+                      "for every symbol"));
+  keys.push_back(real(p + "transmitter.extinction_ratio_db", none, 0.1, 100, "dB",
+                      "power ratio of the outer PAM4 levels; unset: infinite"));
+  keys.push_back(
+      real(p + "transmitter.rlm", none, 0.01, 1, "",
+           "ratio of level mismatch: how far the inner PAM4 levels lie apart; unset: 1"));
+  keys.push_back(real(p + "amplifier.noise_sigma", none, 0, 1000, "",
+                      "Gaussian noise of every detected output ahead of the gain of its layer, in "
+                      "digits, new for every symbol; unset: none"));
   keys.push_back(unbuilt_real(p + "receiver.responsivity_a_w", 0, unbounded, "A/W",
                               "photodiode responsivity"));
   keys.push_back(unbuilt_real(p + "receiver.dark_na", 0, unbounded, "nA", "dark current"));
   keys.push_back(unbuilt_real(p + "receiver.thermal_pa_rthz", 0, unbounded, "pA/sqrt(Hz)",
                               "input-referred amplifier noise"));
-  keys.push_back(
-      unbuilt_real(p + "receiver.bandwidth_ghz", 0, unbounded, "GHz", "receiver bandwidth"));
+  keys.push_back(real(p + "receiver.bandwidth_ghz", none, 1e-6, 1e6, "GHz",
+                      "bandwidth of the noise of receivers; unset: none"));
   keys.push_back(unbuilt(integer(p + "receiver.adc_bits", none, 1, 16, "converter resolution")));
   keys.push_back(choice("receiver.calibration", Text("affine"), {"none", "gain", "affine"}, {},
                         "what the receiver fits per output on the chip's own codes"));

@@ -242,22 +242,38 @@ void check_cascade(const ResolvedConfig& config) {
          "network.level2_file fixes it; leave it out");
 }
 
-bool servers_differ(const ResolvedConfig& config) {
-  return config.real("imperfections.combiner.amplitude_sigma") != 0 ||
-         config.real("imperfections.combiner.phase_sigma_rad") != 0 ||
-         config.real("imperfections.laser.server_phase_sigma_rad") != 0;
+/// The key of an imperfection that makes the decoded value depend on more than the code: on who
+/// sent which digit, or on the symbol.
+std::optional<std::string> key_beyond_codes(const ResolvedConfig& config) {
+  const std::string p = "imperfections.";
+  for (const char* key :
+       {"combiner.amplitude_sigma", "combiner.phase_sigma_rad", "laser.server_phase_sigma_rad",
+        "phase.jitter_sigma_rad", "laser.rin_db_hz", "laser.linewidth_hz",
+        "transmitter.extinction_ratio_db", "amplifier.noise_sigma"}) {
+    if (config.has(p + key) && config.real(p + key) != 0) return p + key;
+  }
+  const std::string mismatch = p + "transmitter.rlm";
+  if (config.has(mismatch) && config.real(mismatch) != 1) return mismatch;
+  return std::nullopt;
+}
+
+void complete_jitter(ResolvedConfig& config) {
+  const std::string sigma = "imperfections.phase.jitter_sigma_rad";
+  if (!config.has(sigma) || config.real(sigma) == 0) return;
+  set_unless_given(config, "imperfections.phase.jitter_realizations", std::int64_t{64});
 }
 
 void complete_evaluation(ResolvedConfig& config) {
-  const bool differ = servers_differ(config);
+  const std::optional<std::string> differ = key_beyond_codes(config);
   const bool cascade = is_cascade(config);
-  const bool sampled = differ || cascade || config.has("sample_elements");
+  const bool sampled = differ.has_value() || cascade || config.has("sample_elements");
   set_unless_given(config, "evaluation", std::string(sampled ? "sampled" : "codes"));
   const std::string& evaluation = config.text("evaluation");
   if (differ && evaluation == "codes") {
-    throw ConfigError(
-        "evaluation is \"codes\" but an imperfection of the combiner or the lasers differs between "
-        "servers (so that the code alone does not decide); choose \"sampled\" or \"tuples\"");
+    throw ConfigError(fmt::format(
+        "evaluation is \"codes\" but {} differs between servers or symbols (so that the "
+        "code alone does not decide); choose \"sampled\" or \"tuples\"",
+        *differ));
   }
   if (cascade && evaluation == "codes") {
     throw ConfigError(
@@ -266,8 +282,9 @@ void complete_evaluation(ResolvedConfig& config) {
   }
   if (differ && config.boolean("report.uniform_codes")) {
     throw ConfigError(
-        "report.uniform_codes is given but an imperfection of the combiner or the lasers differs "
-        "between servers (so that a code alone has no decoded value); leave it out");
+        fmt::format("report.uniform_codes is given but {} differs between servers or symbols (so "
+                    "that a code alone has no decoded value); leave it out",
+                    *differ));
   }
   if (evaluation == "sampled") {
     set_unless_given(config, "sample_elements",
@@ -318,6 +335,7 @@ void complete_defaults(ResolvedConfig& config, const std::set<std::string>& give
   complete_stopping(config, given);
   complete_workload(config);
   check_cascade(config);
+  complete_jitter(config);
   complete_evaluation(config);
   if (config.has("network.file")) return leave_to_network_file(config, given);
   const auto bits = static_cast<int>(config.integer("workload.bits"));

@@ -50,13 +50,21 @@ void replace_deviates(const std::vector<double>& deviates, std::vector<UnitNorma
   for (UnitNormals& normals : screen) normals.value[0] = *next++;
 }
 
-std::vector<UnitNormals> draw(StreamAddress address, std::size_t elements) {
+std::vector<UnitNormals> draw_blocks(StreamAddress address, std::size_t elements) {
   std::vector<UnitNormals> normals(elements);
   for (std::size_t i = 0; i < elements; ++i) {
     address.element = static_cast<std::uint32_t>(i);
     normals[i] = unit_normals(random_words(address));
   }
   return normals;
+}
+
+/// Args: screen: a block per mode, of which the first normal counts.
+void add_screen_errors(const StaticImperfections& imperfections, double sigma_rad,
+                       const std::vector<UnitNormals>& screen, MeshState& state) {
+  for (std::size_t mode = 0; mode < screen.size(); ++mode) {
+    state.output_phase_rad[mode] += output_screen_error_rad(imperfections, sigma_rad, screen[mode]);
+  }
 }
 
 void add_thermal(const ThermalShifts& shifts, MeshState& state) {
@@ -119,17 +127,21 @@ void ChipMesh::set_program(const MeshProgram& program) {
   }
 }
 
-MeshState ChipMesh::chip(std::uint64_t seed, std::uint32_t chip) const {
-  return this->chip(seed, chip, ideal_state(program_));
+StreamAddress ChipMesh::address(const ChipDraw& draw, DrawId id) const {
+  return {.seed = draw.seed, .chip = draw.chip, .mesh_id = mesh_id_, .draw = id};
 }
 
-MeshState ChipMesh::chip(std::uint64_t seed, std::uint32_t chip, const MeshState& own) const {
+MeshState ChipMesh::chip(const ChipDraw& draw) const { return chip(draw, ideal_state(program_)); }
+
+MeshState ChipMesh::chip(const ChipDraw& draw, const MeshState& own) const {
   MeshState state = own;
   if (imperfections_.none()) return state;
   set_drivers(state);
   if (thermal_) add_thermal(*thermal_, state);
-  draw_errors(seed, chip, state);
-  draw_losses(seed, chip, state);
+  draw_errors(draw, state);
+  draw_drift(draw, state);
+  draw_jitter(draw, state);
+  draw_losses(draw, state);
   set_losses(state);
   if (imperfections_.optical_crosstalk_db) {
     state.optical_crosstalk_angle_rad =
@@ -160,36 +172,63 @@ void ChipMesh::set_drivers(MeshState& state) const {
   reprogram(program_, driven_, state);
 }
 
-void ChipMesh::draw_errors(std::uint64_t seed, std::uint32_t chip, MeshState& state) const {
-  StreamAddress address{
-      .seed = seed, .chip = chip, .mesh_id = mesh_id_, .draw = DrawId::static_mzi};
-  std::vector<UnitNormals> mzis = draw(address, state.mzis.size());
+void ChipMesh::draw_errors(const ChipDraw& draw, MeshState& state) const {
+  std::vector<UnitNormals> mzis = draw_blocks(address(draw, DrawId::static_mzi), state.mzis.size());
   if (state.topology.mzi_kind == MziKind::three_splitter) {
-    address.draw = DrawId::third_coupler;
-    const std::vector<UnitNormals> third = draw(address, state.mzis.size());
+    const std::vector<UnitNormals> third =
+        draw_blocks(address(draw, DrawId::third_coupler), state.mzis.size());
     for (std::size_t i = 0; i < third.size(); ++i) {
       state.mzis[i].gamma_rad += third_coupler_error_rad(imperfections_, third[i]);
     }
   }
-  address.draw = DrawId::static_output_screen;
-  std::vector<UnitNormals> screen = draw(address, state.output_phase_rad.size());
+  std::vector<UnitNormals> screen =
+      draw_blocks(address(draw, DrawId::static_output_screen), state.output_phase_rad.size());
   if (correlation_) replace_deviates((*correlation_)(heater_deviates(mzis, screen)), mzis, screen);
   for (std::size_t i = 0; i < state.mzis.size(); ++i) {
     apply_static_errors(imperfections_, mzis[i], state.mzis[i]);
   }
-  for (std::size_t mode = 0; mode < screen.size(); ++mode) {
-    state.output_phase_rad[mode] += output_screen_error_rad(imperfections_, screen[mode]);
-  }
+  add_screen_errors(imperfections_, imperfections_.phase_fabrication_sigma_rad, screen, state);
 }
 
-void ChipMesh::draw_losses(std::uint64_t seed, std::uint32_t chip, MeshState& state) const {
+void ChipMesh::draw_drift(const ChipDraw& draw, MeshState& state) const {
+  const PhaseDrift& drift = imperfections_.drift;
+  if (!drift.on()) return;
+  const OrnsteinUhlenbeck paths(drift.time_s / drift.tau_s);
+  StreamAddress of_mzi = address(draw, DrawId::drift);
+  for (std::size_t i = 0; i < state.mzis.size(); ++i) {
+    of_mzi.element = static_cast<std::uint32_t>(i);
+    add_phase_errors(drift.sigma_rad, paths.at(of_mzi), state.mzis[i]);
+  }
+  StreamAddress of_screen = address(draw, DrawId::drift_output_screen);
+  std::vector<UnitNormals> screen;
+  for (std::size_t mode = 0; mode < state.output_phase_rad.size(); ++mode) {
+    of_screen.element = static_cast<std::uint32_t>(mode);
+    screen.push_back(paths.at(of_screen));
+  }
+  add_screen_errors(imperfections_, drift.sigma_rad, screen, state);
+}
+
+void ChipMesh::draw_jitter(const ChipDraw& draw, MeshState& state) const {
+  const double sigma_rad = imperfections_.phase_jitter_sigma_rad;
+  if (sigma_rad == 0 || !draw.jitter) return;
+  StreamAddress of_mzi = address(draw, DrawId::jitter);
+  of_mzi.symbol = *draw.jitter;
+  const std::vector<UnitNormals> mzis = draw_blocks(of_mzi, state.mzis.size());
+  for (std::size_t i = 0; i < mzis.size(); ++i) {
+    add_phase_errors(sigma_rad, mzis[i], state.mzis[i]);
+  }
+  StreamAddress of_screen = address(draw, DrawId::jitter_output_screen);
+  of_screen.symbol = *draw.jitter;
+  add_screen_errors(imperfections_, sigma_rad,
+                    draw_blocks(of_screen, state.output_phase_rad.size()), state);
+}
+
+void ChipMesh::draw_losses(const ChipDraw& draw, MeshState& state) const {
   const LossParameters& loss = imperfections_.loss;
   if (loss.block_db() == 0 && loss.mzi_sigma_db == 0) return;
-  const StreamAddress address{
-      .seed = seed, .chip = chip, .mesh_id = mesh_id_, .draw = DrawId::mzi_loss};
-  const std::vector<UnitNormals> normals = loss.mzi_sigma_db == 0
-                                               ? std::vector<UnitNormals>(state.mzis.size())
-                                               : draw(address, state.mzis.size());
+  const std::vector<UnitNormals> normals =
+      loss.mzi_sigma_db == 0 ? std::vector<UnitNormals>(state.mzis.size())
+                             : draw_blocks(address(draw, DrawId::mzi_loss), state.mzis.size());
   for (std::size_t i = 0; i < state.mzis.size(); ++i) {
     attenuate(block_loss_db(loss, normals[i].value[0]), state.mzis[i]);
   }
@@ -223,7 +262,7 @@ void ChipMesh::detune(MeshState& state) const {
 
 MeshState perturbed_state(const MeshProgram& program, const StaticImperfections& imperfections,
                           std::uint64_t seed, std::uint32_t chip, std::uint16_t mesh_id) {
-  return ChipMesh(program, imperfections, mesh_id).chip(seed, chip);
+  return ChipMesh(program, imperfections, mesh_id).chip({.seed = seed, .chip = chip});
 }
 
 }  // namespace optinc

@@ -15,6 +15,14 @@ namespace optinc {
 /// without crossings.
 void validate(const StaticImperfections& imperfections, MziKind mzi_kind);
 
+/// Names a realization of a mesh: the chip with what is static, and the realization of its fast
+/// noise.
+struct ChipDraw {
+  std::uint64_t seed{};
+  std::uint32_t chip{};
+  std::optional<std::uint32_t> jitter = {};  ///< none: without jitter
+};
+
 /// Draws chips of a programmed mesh. What all chips share (driver rounding, thermal crosstalk, mean
 /// losses, the correlation of the fabrication error) is worked out once, in the constructor.
 class ChipMesh {
@@ -25,11 +33,11 @@ class ChipMesh {
            std::uint16_t mesh_id, int facets = 2);
 
   /// The mesh of one chip. With all imperfections off it equals `ideal_state` bit for bit.
-  MeshState chip(std::uint64_t seed, std::uint32_t chip) const;
+  MeshState chip(const ChipDraw& draw) const;
 
   /// The same mesh with errors of its own, such as those of a file, under the drawn ones:
   /// `own` is `ideal_state(program)` with these errors.
-  MeshState chip(std::uint64_t seed, std::uint32_t chip, const MeshState& own) const;
+  MeshState chip(const ChipDraw& draw, const MeshState& own) const;
 
   /// The programmed mesh with its mean losses only: what a designer compensates by gain.
   MeshState lossy_state() const;
@@ -44,8 +52,11 @@ class ChipMesh {
   void set_program(const MeshProgram& program);
   void set_drivers(MeshState& state) const;
   void set_losses(MeshState& state) const;
-  void draw_errors(std::uint64_t seed, std::uint32_t chip, MeshState& state) const;
-  void draw_losses(std::uint64_t seed, std::uint32_t chip, MeshState& state) const;
+  void draw_errors(const ChipDraw& draw, MeshState& state) const;
+  void draw_drift(const ChipDraw& draw, MeshState& state) const;
+  void draw_jitter(const ChipDraw& draw, MeshState& state) const;
+  void draw_losses(const ChipDraw& draw, MeshState& state) const;
+  StreamAddress address(const ChipDraw& draw, DrawId id) const;
   void detune(MeshState& state) const;
 
   MeshProgram program_;

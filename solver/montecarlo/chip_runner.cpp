@@ -107,10 +107,11 @@ std::vector<LevelTask> levels_of(const CascadeFormat& cascade) {
           {.format = cascade.level2, .network_file = std::nullopt}};
 }
 
-/// Whether what a unit makes of a code depends on who sent which digit.
-bool servers_differ(const CombinerImperfections& combiner) {
+/// Whether what a unit makes of a code depends on who sent which digit, or on the symbol.
+bool symbols_differ(const PointTask& task) {
+  const CombinerImperfections& combiner = task.combiner;
   return combiner.amplitude_sigma != 0 || combiner.phase_sigma_rad != 0 ||
-         combiner.server_phase_sigma_rad != 0;
+         combiner.server_phase_sigma_rad != 0 || !task.symbols.none();
 }
 
 std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
@@ -135,11 +136,16 @@ std::size_t count_unlike(const std::vector<std::int64_t>& a, const std::vector<s
   return unlike;
 }
 
-/// Quality over the direct sum of the meshes of all units.
-MeshQuality joined_quality(const std::vector<ChipOptics>& units) {
-  MeshQualitySums sums;
+/// Adds those of the direct sum of the meshes of all units.
+void add_quality(const std::vector<ChipOptics>& units, MeshQualitySums& sums) {
   for (const ChipOptics& unit : units) sums.add(unit.quality_sums);
-  return sums.quality();
+}
+
+/// The code format of unit `unit` of a chip, the one of level 2 last.
+const CodeFormat& unit_format(const PointTask& task, std::size_t unit) {
+  if (!task.cascade) return task.format;
+  const auto units = static_cast<std::size_t>(task.cascade->units());
+  return unit == units ? task.cascade->level2 : task.cascade->level1;
 }
 
 }  // namespace
@@ -166,6 +172,7 @@ PointTask ChipRunner::task(std::size_t point) {
                 .ablation = ablation_of(config),
                 .calibration = choice<MeshCalibration>(config, "network.calibration")};
   task.combiner = combiner_of(config);
+  task.symbols = symbol_effects_of(config);
   task.calibration = choice<Calibration>(config, "receiver.calibration");
   task.evaluation = evaluation_of(config);
   validate(task.combiner);
@@ -328,7 +335,8 @@ EvaluationSize ChipRunner::evaluation_size(const PointTask& task) {
   const bool by_server = task.evaluation.kind != Evaluation::codes;
   EvaluationSize size{.codes = 0,
                       .entries = work->entries.total.codes.size(),
-                      .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0};
+                      .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0,
+                      .jitter_realizations = task.symbols.jitter_realizations};
   for (const CodeSet& unit : work->units) size.codes += unit.codes.size();
   return size;
 }
@@ -384,7 +392,11 @@ std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& tas
                                                             std::uint32_t chip) {
   auto used = std::make_unique<ChipInUse>(ChipInUse{.workload = workload(task)});
   const std::shared_ptr<const std::vector<Optics>> units = optics(task);
-  for (const Optics& unit : *units) used->optics.push_back(unit.network.chip(seed, chip));
+  for (const Optics& unit : *units) {
+    used->optics.push_back(unit.network.chip(seed, chip));
+    if (task.symbols.jitter_realizations == 0) continue;
+    used->jittered.push_back(unit.network.jittered(seed, chip, task.symbols.jitter_realizations));
+  }
   const Workload& work = *used->workload;
   if (task.cascade) {
     used->cascade = cascade_chip(task, *used, seed, chip);
@@ -392,9 +404,7 @@ std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& tas
   } else if (task.evaluation.kind == Evaluation::codes) {
     use_codes(task, *used);
   } else {
-    used->servers.emplace(task.format, used->optics.front(),
-                          combiner_weights(task.combiner, task.format, seed, chip), backend_,
-                          task.calibration, work.units.front().codes);
+    used->servers.emplace(server_chip(task, *used, 0, {.seed = seed, .chip = chip}));
     used->decoded = used->servers->decode(work.entries.values);
   }
   return used;
@@ -407,23 +417,36 @@ void ChipRunner::use_codes(const PointTask& task, ChipInUse& used) const {
   used.decoded = decode(outputs, used.calibration);
 }
 
+ServerChip ChipRunner::server_chip(const PointTask& task, const ChipInUse& used, std::size_t unit,
+                                   const SymbolStreams& streams) const {
+  const CodeFormat& format = unit_format(task, unit);
+  return {format,
+          used.optics[unit],
+          combiner_weights(task.combiner, format, streams.seed, streams.chip, streams.first_server),
+          backend_,
+          task.calibration,
+          used.workload->units[unit].codes,
+          task.symbols,
+          streams,
+          used.jittered.empty() ? std::vector<ChipOptics>{} : used.jittered[unit]};
+}
+
 std::unique_ptr<CascadeChip> ChipRunner::cascade_chip(const PointTask& task, const ChipInUse& used,
                                                       std::uint64_t seed,
                                                       std::uint32_t chip) const {
   std::vector<UnitChip> units;
   int first_server = 0;
   for (std::size_t i = 0; i < used.optics.size(); ++i) {
-    const CodeFormat& format =
-        i + 1 == used.optics.size() ? task.cascade->level2 : task.cascade->level1;
-    const CodeSet& codes = used.workload->units[i];
-    if (servers_differ(task.combiner)) {
-      units.emplace_back(std::in_place_type<ServerChip>, format, used.optics[i],
-                         combiner_weights(task.combiner, format, seed, chip,
-                                          static_cast<std::uint16_t>(first_server)),
-                         backend_, task.calibration, codes.codes);
+    const CodeFormat& format = unit_format(task, i);
+    if (symbols_differ(task)) {
+      units.emplace_back(server_chip(task, used, i,
+                                     {.seed = seed,
+                                      .chip = chip,
+                                      .unit = static_cast<std::uint16_t>(i),
+                                      .first_server = static_cast<std::uint16_t>(first_server)}));
     } else {
       units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i], backend_,
-                         task.calibration, codes);
+                         task.calibration, used.workload->units[i]);
     }
     first_server += format.servers;
   }
@@ -440,11 +463,18 @@ ChipResult ChipRunner::result(const PointTask& task, std::uint64_t seed,
   result.sampling = task.evaluation.kind == Evaluation::sampled
                         ? sampling_intervals(entries, chip.decoded, result.gradient)
                         : exact_intervals(result.gradient);
-  if (!task.chips.imperfections.none()) result.meshes = joined_quality(chip.optics);
+  if (!task.chips.imperfections.none()) result.meshes = mesh_quality(chip);
   if (task.evaluation.uniform_codes) {
     result.uniform_element_error_rate = uniform_error_rate(task, seed, chip);
   }
   return result;
+}
+
+MeshQuality ChipRunner::mesh_quality(const ChipInUse& chip) {
+  MeshQualitySums sums;
+  for (const std::vector<ChipOptics>& realizations : chip.jittered) add_quality(realizations, sums);
+  if (chip.jittered.empty()) add_quality(chip.optics, sums);
+  return sums.quality();
 }
 
 double ChipRunner::uniform_error_rate(const PointTask& task, std::uint64_t seed,
@@ -467,9 +497,10 @@ ChipResult ChipRunner::write(const PointTask& task, std::uint64_t seed, std::uin
                              const std::filesystem::path& path, const TraceAttributes& attributes) {
   const std::unique_ptr<ChipInUse> used = use_chip(task, seed, chip);
   const auto by_values = [&](auto& decoder) -> PieceDecoder {
-    return [&](const QuantisedPiece& piece) {
+    return [&, element = std::uint64_t{0}](const QuantisedPiece& piece) mutable {
       const auto servers = static_cast<std::size_t>(task.format.servers);
-      return decoder.decode({piece.values, piece.count * servers});
+      const std::uint64_t first = std::exchange(element, element + piece.count);
+      return decoder.decode({piece.values, piece.count * servers}, first);
     };
   };
   PieceDecoder decoder;

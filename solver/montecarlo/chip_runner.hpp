@@ -48,6 +48,7 @@ struct PointTask {
   MappingOptions mapping;
   ChipOptions chips;
   CombinerImperfections combiner;
+  SymbolEffects symbols;
   Calibration calibration{};
   EvaluationOptions evaluation;
 };
@@ -118,19 +119,23 @@ class ChipRunner {
   /// One chip at work. Refers to the optics, which must outlive it.
   struct ChipInUse {
     std::shared_ptr<const Workload> workload;
-    std::vector<ChipOptics> optics = {};              ///< by unit
-    std::unique_ptr<CascadeChip> cascade = {};        ///< of several units
-    std::optional<ServerChip> servers = {};           ///< of one, where entries are not codes
-    std::vector<OutputCalibration> calibration = {};  ///< of one, where they are codes
-    std::vector<std::int64_t> decoded = {};           ///< by entry
+    std::vector<ChipOptics> optics = {};                 ///< by unit
+    std::vector<std::vector<ChipOptics>> jittered = {};  ///< likewise, where there is jitter
+    std::unique_ptr<CascadeChip> cascade = {};           ///< of several units
+    std::optional<ServerChip> servers = {};              ///< of one, where entries are not codes
+    std::vector<OutputCalibration> calibration = {};     ///< of one, where they are codes
+    std::vector<std::int64_t> decoded = {};              ///< by entry
   };
 
   std::unique_ptr<ChipInUse> use_chip(const PointTask& task, std::uint64_t seed,
                                       std::uint32_t chip);
   void use_codes(const PointTask& task, ChipInUse& used) const;
+  ServerChip server_chip(const PointTask& task, const ChipInUse& used, std::size_t unit,
+                         const SymbolStreams& streams) const;
   std::unique_ptr<CascadeChip> cascade_chip(const PointTask& task, const ChipInUse& used,
                                             std::uint64_t seed, std::uint32_t chip) const;
   ChipResult result(const PointTask& task, std::uint64_t seed, const ChipInUse& chip) const;
+  static MeshQuality mesh_quality(const ChipInUse& chip);
   double uniform_error_rate(const PointTask& task, std::uint64_t seed, const ChipInUse& chip) const;
   std::shared_ptr<const Workload> workload(const PointTask& task);
   Workload reduce(const PointTask& task) const;

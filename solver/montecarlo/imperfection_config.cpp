@@ -77,6 +77,57 @@ Detuning detuning_of(const ResolvedConfig& config) {
           .coupler_rad_per_nm = section.real("coupler_rad_per_nm")};
 }
 
+/// Keys that only mean something together.
+void require_together(const Section& section, std::initializer_list<const char*> keys) {
+  for (const char* given : keys) {
+    if (!section.has(given)) continue;
+    for (const char* needed : keys) {
+      if (section.has(needed)) continue;
+      throw ConfigError(fmt::format("{} is given but {} is not; give both or none",
+                                    section.path(given), section.path(needed)));
+    }
+  }
+}
+
+PhaseDrift drift_of(const Section& section) {
+  PhaseDrift drift;
+  require_together(section, {"phase.drift_sigma_rad", "phase.drift_tau_s", "phase.time_s"});
+  section.take("phase.drift_sigma_rad", drift.sigma_rad);
+  section.take("phase.drift_tau_s", drift.tau_s);
+  section.take("phase.time_s", drift.time_s);
+  return drift;
+}
+
+SymbolNoise symbol_noise_of(const Section& section) {
+  constexpr double hz_per_ghz = 1e9;
+  SymbolNoise noise;
+  section.take("amplifier.noise_sigma", noise.amplifier_sigma);
+  if (section.has("laser.rin_db_hz")) {
+    if (!section.has("receiver.bandwidth_ghz")) {
+      throw ConfigError(fmt::format("{} is given but {} is not (the band of the noise); give both",
+                                    section.path("laser.rin_db_hz"),
+                                    section.path("receiver.bandwidth_ghz")));
+    }
+    noise.intensity_sigma = intensity_sigma(section.real("laser.rin_db_hz"),
+                                            hz_per_ghz * section.real("receiver.bandwidth_ghz"));
+  }
+  require_together(section, {"laser.linewidth_hz", "laser.path_mismatch_m"});
+  if (section.has("laser.linewidth_hz")) {
+    noise.laser_phase_sigma_rad = laser_phase_sigma_rad(
+        section.real("laser.linewidth_hz"), fibre_delay_s(section.real("laser.path_mismatch_m")));
+  }
+  return noise;
+}
+
+Transmitter transmitter_of(const Section& section) {
+  Transmitter transmitter;
+  if (section.has("transmitter.extinction_ratio_db")) {
+    transmitter.extinction_ratio_db = section.real("transmitter.extinction_ratio_db");
+  }
+  section.take("transmitter.rlm", transmitter.rlm);
+  return transmitter;
+}
+
 MeshLayout layout_of(const ResolvedConfig& config) {
   const Section section(config, "layout.");
   return {.column_pitch_um = section.real("column_pitch_um"),
@@ -105,6 +156,8 @@ StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepCo
   if (section.has("phase.dac_bits")) {
     result.phase_dac_bits = static_cast<int>(config.integer(section.path("phase.dac_bits")));
   }
+  result.drift = drift_of(section);
+  section.take("phase.jitter_sigma_rad", result.phase_jitter_sigma_rad);
   if (section.has("crosstalk.optical_db")) {
     result.optical_crosstalk_db = section.real("crosstalk.optical_db");
   }
@@ -117,6 +170,26 @@ CombinerImperfections combiner_of(const ResolvedConfig& config) {
           .amplitude_sigma = section.real("combiner.amplitude_sigma"),
           .phase_sigma_rad = section.real("combiner.phase_sigma_rad"),
           .server_phase_sigma_rad = section.real("laser.server_phase_sigma_rad")};
+}
+
+SymbolEffects symbol_effects_of(const ResolvedConfig& config) {
+  const Section section(config, "imperfections.");
+  SymbolEffects effects{.mode = choice<CombinerMode>(config, "combiner.mode"),
+                        .transmitter = transmitter_of(section),
+                        .noise = symbol_noise_of(section)};
+  if (effects.mode == CombinerMode::incoherent && effects.noise.laser_phase_sigma_rad != 0) {
+    throw ConfigError(fmt::format(
+        "{} is given but combiner.mode is \"incoherent\" (detection does not see phases); leave "
+        "it out or choose \"coherent\"",
+        section.path("laser.linewidth_hz")));
+  }
+  if (section.has("phase.jitter_sigma_rad") && section.real("phase.jitter_sigma_rad") != 0) {
+    effects.jitter_realizations =
+        static_cast<std::uint32_t>(config.integer(section.path("phase.jitter_realizations")));
+  } else {
+    refuse(section, {"phase.jitter_realizations"}, "phase.jitter_sigma_rad is not");
+  }
+  return effects;
 }
 
 }  // namespace optinc

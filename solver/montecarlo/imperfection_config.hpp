@@ -12,6 +12,7 @@
 #include "solver/config/sweep_config.hpp"
 #include "solver/error.hpp"
 #include "solver/names.hpp"
+#include "solver/optinc/symbol_effects.hpp"
 
 namespace optinc {
 
@@ -30,5 +31,8 @@ StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepCo
 
 /// The imperfections ahead of the network.
 CombinerImperfections combiner_of(const ResolvedConfig& config);
+
+/// What differs between symbols. Throws ConfigError for an effect without what it needs.
+SymbolEffects symbol_effects_of(const ResolvedConfig& config);
 
 }  // namespace optinc

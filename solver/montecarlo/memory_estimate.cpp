@@ -21,7 +21,7 @@ std::uint64_t program_bytes(const MeshProgram& program) {
 }
 
 /// What one chip's meshes and the layers made of them take.
-std::uint64_t chip_optics_bytes(const MappedNetwork& network) {
+std::uint64_t chip_optics_bytes(const MappedNetwork& network, std::size_t jitter_realizations) {
   std::uint64_t matrices = 0;
   std::uint64_t largest_state = 0;
   network.for_each_mesh([&](const MappedMesh& mesh, std::size_t, int, bool) {
@@ -35,7 +35,8 @@ std::uint64_t chip_optics_bytes(const MappedNetwork& network) {
     layers +=
         (sizeof(std::complex<double>) + sizeof(double)) * elements(layer.outputs, layer.inputs);
   }
-  return matrices + largest_state + layers;
+  // Realizations are kept as composed and as their unit evaluates them.
+  return matrices + largest_state + (1 + 2 * jitter_realizations) * layers;
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ MemoryEstimate estimate_memory(const MappedNetwork& network, const EvaluationSiz
     estimate.shared_meshes +=
         3 * program_bytes(mesh.program) + sizeof(std::complex<double>) * elements(modes, modes);
   });
-  estimate.per_thread = chip_optics_bytes(network) +
+  estimate.per_thread = chip_optics_bytes(network, size.jitter_realizations) +
                         size.codes * sizeof(double) * static_cast<std::uint64_t>(digits) +
                         size.entries * sizeof(std::int64_t);
   if (size.servers != 0) estimate.per_thread += 2 * size.codes * input_bytes;
@@ -69,7 +70,8 @@ MemoryEstimate estimate_cascade_memory(const std::vector<UnitSize>& units,
   constexpr std::uint64_t table_entry = 4 * sizeof(std::uint64_t);
   MemoryEstimate total;
   for (const UnitSize& unit : units) {
-    const MemoryEstimate one = estimate_memory(*unit.network, {.codes = unit.codes});
+    const MemoryEstimate one = estimate_memory(
+        *unit.network, {.codes = unit.codes, .jitter_realizations = size.jitter_realizations});
     total.code_table += one.code_table;
     total.shared_meshes += one.shared_meshes;
     total.per_thread += one.per_thread + unit.codes * table_entry;

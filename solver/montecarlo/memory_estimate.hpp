@@ -11,9 +11,10 @@ namespace optinc {
 
 /// What the chips of a sweep point are evaluated on.
 struct EvaluationSize {
-  std::size_t codes{};    ///< different codes that the gradient holds
-  std::size_t entries{};  ///< those codes, sampled elements or tuples
-  std::size_t servers{};  ///< whose values each entry keeps; 0 where entries are codes
+  std::size_t codes{};                ///< different codes that the gradient holds
+  std::size_t entries{};              ///< those codes, sampled elements or tuples
+  std::size_t servers{};              ///< whose values each entry keeps; 0 where entries are codes
+  std::size_t jitter_realizations{};  ///< of each chip
 };
 
 /// Bytes that a sweep point needs, from the sizes of its arrays. Libraries, file buffers, kernel

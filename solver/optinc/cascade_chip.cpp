@@ -29,8 +29,12 @@ std::vector<std::uint32_t> values_of_unit(const CascadeFormat& format, std::size
   return taken;
 }
 
-std::vector<std::int64_t> decode_unit(UnitChip& unit, std::span<const std::uint32_t> values) {
-  return std::visit([&](auto& chip) { return chip.decode(values); }, unit);
+std::vector<std::int64_t> decode_unit(UnitChip& unit, std::span<const std::uint32_t> values,
+                                      std::uint64_t first_element) {
+  if (const auto* by_server = std::get_if<ServerChip>(&unit)) {
+    return by_server->decode(values, first_element);
+  }
+  return std::get<CodeChip>(unit).decode(values);
 }
 
 /// The values of all servers for tuples `first` to `first + count - 1` of a sample.
@@ -104,30 +108,33 @@ void CodeChip::keep(const std::vector<CodeKey>& codes, const Eigen::MatrixXd& ou
 CascadeChip::CascadeChip(const CascadeFormat& format, std::vector<UnitChip> units)
     : format_(format), units_(std::move(units)) {}
 
-std::vector<std::int64_t> CascadeChip::decode(std::span<const std::uint32_t> values) {
+std::vector<std::int64_t> CascadeChip::decode(std::span<const std::uint32_t> values,
+                                              std::uint64_t first_element) {
   const std::size_t batch = batch_elements * size_of(format_.total.servers);
   std::vector<std::int64_t> decoded;
   decoded.reserve(values.size() / size_of(format_.total.servers));
   for (std::size_t first = 0; first < values.size(); first += batch) {
     const std::vector<std::int64_t> integers =
-        decode_batch(values.subspan(first, std::min(batch, values.size() - first)));
+        decode_batch(values.subspan(first, std::min(batch, values.size() - first)),
+                     first_element + first / size_of(format_.total.servers));
     decoded.insert(decoded.end(), integers.begin(), integers.end());
   }
   return decoded;
 }
 
-std::vector<std::int64_t> CascadeChip::decode_batch(std::span<const std::uint32_t> values) {
+std::vector<std::int64_t> CascadeChip::decode_batch(std::span<const std::uint32_t> values,
+                                                    std::uint64_t first_element) {
   const std::size_t units = units_.size() - 1;
   const std::size_t elements = values.size() / size_of(format_.total.servers);
   std::vector<std::uint32_t> passed(elements * units);
   for (std::size_t unit = 0; unit < units; ++unit) {
     const std::vector<std::int64_t> averages =
-        decode_unit(units_[unit], values_of_unit(format_, unit, values));
+        decode_unit(units_[unit], values_of_unit(format_, unit, values), first_element);
     for (std::size_t i = 0; i < elements; ++i) {
       passed[i * units + unit] = static_cast<std::uint32_t>(averages[i]);
     }
   }
-  return decode_unit(units_.back(), passed);
+  return decode_unit(units_.back(), passed, first_element);
 }
 
 double uniform_error_rate(CascadeChip& chip, const CascadeFormat& format,
@@ -138,7 +145,7 @@ double uniform_error_rate(CascadeChip& chip, const CascadeFormat& format,
     const auto count =
         static_cast<std::size_t>(std::min<std::uint64_t>(batch_elements, sample.tuples - first));
     const std::vector<std::uint32_t> values = sampled_values(format, sample.seed, first, count);
-    const std::vector<std::int64_t> decoded = chip.decode(values);
+    const std::vector<std::int64_t> decoded = chip.decode(values, first);
     for (std::size_t i = 0; i < count; ++i) {
       const CodeKey code = code_of(format.total, values.data() + i * servers);
       wrong +=

@@ -62,10 +62,12 @@ class CascadeChip {
   /// Integer decoded for each element from what the N servers send, `values[element * N +
   /// server]`. Memory beyond the result does not grow with the number of elements, but for the
   /// codes that units keep.
-  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values);
+  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values,
+                                   std::uint64_t first_element = 0);
 
  private:
-  std::vector<std::int64_t> decode_batch(std::span<const std::uint32_t> values);
+  std::vector<std::int64_t> decode_batch(std::span<const std::uint32_t> values,
+                                         std::uint64_t first_element);
 
   const CascadeFormat& format_;
   std::vector<UnitChip> units_;

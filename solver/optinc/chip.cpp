@@ -44,10 +44,13 @@ std::vector<Eigen::MatrixXcd> optical_transfers(const MappedNetwork& network,
   return transfers;
 }
 
-/// What is there when a chip is calibrated: not the rounding of the drivers, not the detuning.
+/// What is there when a chip is calibrated: not the rounding of the drivers, not the detuning, nor
+/// what comes after or averages out.
 StaticImperfections at_calibration(StaticImperfections imperfections) {
   imperfections.phase_dac_bits = 0;
   imperfections.detuning = {};
+  imperfections.drift = {};
+  imperfections.phase_jitter_sigma_rad = 0;
   return imperfections;
 }
 
@@ -140,6 +143,8 @@ NetworkOptics::NetworkOptics(const MappedNetwork& network,
 /// The mean losses are known to the designer: the nominal gain makes up for them.
 void NetworkOptics::set_gains() {
   for (const MappedLayer& layer : network_.layers) layer_gains_.push_back(layer.gain);
+  const MappedLayer& first = network_.layers.front();
+  first_nominal_ = first.gain * optical_transfer(first, ideal_.data()).real();
   if (network_.options.gain == LayerGain::none || options_.imperfections.loss.lossless()) return;
   std::vector<Eigen::MatrixXcd> lossy;
   for (const ChipMesh& mesh : meshes_) lossy.push_back(backend_.compose(mesh.lossy_state()));
@@ -151,28 +156,44 @@ void NetworkOptics::set_gains() {
   }
 }
 
-Eigen::MatrixXcd NetworkOptics::mesh_matrix(std::size_t mesh, std::uint64_t seed,
-                                            std::uint32_t chip) const {
+/// The mesh with the phases that its calibration found; none where there is nothing to calibrate.
+std::optional<ChipMesh> NetworkOptics::corrected(std::size_t mesh, std::uint64_t seed,
+                                                 std::uint32_t chip) const {
   const ChipMesh& in_use = meshes_[mesh];
   if (options_.calibration == MeshCalibration::none || in_use.imperfections().none()) {
-    return std::move(
-        backend_.compose_chips({.mesh = in_use, .seed = seed, .chips = {&chip, 1}}).front());
+    return std::nullopt;
   }
-  const MeshState measured = calibration_meshes_[mesh].chip(seed, chip);
+  const MeshState measured = calibration_meshes_[mesh].chip({.seed = seed, .chip = chip});
   const Correction correction =
       options_.calibration == MeshCalibration::local
           ? correct_locally(in_use.program(), measured, ideal_[mesh], backend_)
           : self_configure(in_use.program(), measured, ideal_[mesh], backend_);
-  return backend_.compose(in_use.reprogrammed(correction.program).chip(seed, chip));
+  return in_use.reprogrammed(correction.program);
 }
 
-ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
-  std::vector<Eigen::MatrixXcd> matrices;
-  ChipOptics optics;
-  for (std::size_t i = 0; i < meshes_.size(); ++i) {
-    matrices.push_back(mesh_matrix(i, seed, chip));
-    optics.quality_sums.add(ideal_[i], matrices.back());
+std::vector<ChipOptics> NetworkOptics::realizations(
+    std::uint64_t seed, std::uint32_t chip,
+    const std::vector<std::optional<std::uint32_t>>& jitter) const {
+  std::vector<std::optional<ChipMesh>> calibrated;
+  for (std::size_t i = 0; i < meshes_.size(); ++i) calibrated.push_back(corrected(i, seed, chip));
+  std::vector<ChipOptics> optics;
+  for (const std::optional<std::uint32_t>& realization : jitter) {
+    std::vector<Eigen::MatrixXcd> matrices;
+    for (std::size_t i = 0; i < meshes_.size(); ++i) {
+      const ComposeRequest request{.mesh = calibrated[i] ? *calibrated[i] : meshes_[i],
+                                   .seed = seed,
+                                   .chips = {&chip, 1},
+                                   .jitter = realization};
+      matrices.push_back(std::move(backend_.compose_chips(request).front()));
+    }
+    optics.push_back(optics_of(matrices));
   }
+  return optics;
+}
+
+ChipOptics NetworkOptics::optics_of(const std::vector<Eigen::MatrixXcd>& matrices) const {
+  ChipOptics optics;
+  for (std::size_t i = 0; i < matrices.size(); ++i) optics.quality_sums.add(ideal_[i], matrices[i]);
   const std::vector<Eigen::MatrixXcd> transfers = optical_transfers(network_, matrices);
   for (std::size_t i = 0; i < network_.layers.size(); ++i) {
     const MappedLayer& layer = network_.layers[i];
@@ -182,8 +203,21 @@ ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
                              .clip = layer.clip});
   }
   optics.first_quadrature = layer_gains_.front() * transfers.front().imag();
+  optics.first_nominal = first_nominal_;
+  optics.layer_gains = layer_gains_;
   if (!options_.imperfections.none()) optics.quality = optics.quality_sums.quality();
   return optics;
+}
+
+ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
+  return std::move(realizations(seed, chip, {std::nullopt}).front());
+}
+
+std::vector<ChipOptics> NetworkOptics::jittered(std::uint64_t seed, std::uint32_t chip,
+                                                std::uint32_t count) const {
+  std::vector<std::optional<std::uint32_t>> jitter;
+  for (std::uint32_t r = 0; r < count; ++r) jitter.emplace_back(r);
+  return realizations(seed, chip, jitter);
 }
 
 std::vector<RealLayer> ideal_layers(const MappedNetwork& network, const Backend& backend) {

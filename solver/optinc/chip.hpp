@@ -46,8 +46,11 @@ struct ChipOptics {
   std::vector<RealLayer> layers;
   /// Im(G W) of the first layer, [out, in]: what fields in quadrature contribute.
   Eigen::MatrixXd first_quadrature;
-  MeshQuality quality;           ///< exactly ideal with all imperfections off
-  MeshQualitySums quality_sums;  ///< behind it, to join units
+  /// Re(G W) of the first layer of the ideal optics, [out, in].
+  Eigen::MatrixXd first_nominal;
+  std::vector<double> layer_gains;  ///< G by layer
+  MeshQuality quality;              ///< exactly ideal with all imperfections off
+  MeshQualitySums quality_sums;     ///< behind it, to join units
 };
 
 /// The ideal transfer matrices of the meshes of a mapped network by mesh id, composed once and
@@ -91,13 +94,21 @@ class NetworkOptics {
                 const Backend& backend, const ChipOptions& options);
 
   /// Composes chip `chip` of `seed` with its static errors. Calibration happens with exact drivers
-  /// at the design wavelength and temperature; rounding, detuning and the heat of the corrected
-  /// phases come after it.
+  /// at the design wavelength and temperature; rounding, detuning, drift and the heat of the
+  /// corrected phases come after it.
   ChipOptics chip(std::uint64_t seed, std::uint32_t chip) const;
 
+  /// The same chip in realizations 0 to count - 1 of its phase jitter.
+  std::vector<ChipOptics> jittered(std::uint64_t seed, std::uint32_t chip,
+                                   std::uint32_t count) const;
+
  private:
+  std::vector<ChipOptics> realizations(
+      std::uint64_t seed, std::uint32_t chip,
+      const std::vector<std::optional<std::uint32_t>>& jitter) const;
+  std::optional<ChipMesh> corrected(std::size_t mesh, std::uint64_t seed, std::uint32_t chip) const;
+  ChipOptics optics_of(const std::vector<Eigen::MatrixXcd>& matrices) const;
   void set_gains();
-  Eigen::MatrixXcd mesh_matrix(std::size_t mesh, std::uint64_t seed, std::uint32_t chip) const;
 
   const MappedNetwork& network_;
   const std::vector<Eigen::MatrixXcd>& ideal_;
@@ -105,7 +116,8 @@ class NetworkOptics {
   ChipOptions options_;
   std::vector<ChipMesh> meshes_;              ///< by mesh id
   std::vector<ChipMesh> calibration_meshes_;  ///< the same at calibration; empty without one
-  std::vector<double> layer_gains_;           ///< G, mean losses included where the gain is nominal
+  Eigen::MatrixXd first_nominal_;
+  std::vector<double> layer_gains_;  ///< G, mean losses included where the gain is nominal
 };
 
 /// The layers of a chip without errors.

@@ -14,14 +14,9 @@ namespace optinc {
 
 namespace {
 
-/// The chip's layers with the first one widened: Re(W a) = Re W Re a - Im W Im a.
-std::vector<RealLayer> layers_for_fields(const ChipOptics& chip) {
-  std::vector<RealLayer> layers = chip.layers;
-  Eigen::MatrixXd& weight = layers.front().weight;
-  Eigen::MatrixXd wide(weight.rows(), 2 * weight.cols());
-  wide << weight, -chip.first_quadrature;
-  weight = std::move(wide);
-  return layers;
+double activated(const RealLayer& layer, double value) {
+  const auto [lowest, highest] = activation_limits(layer.activation, layer.clip);
+  return std::clamp(value, lowest, highest);
 }
 
 }  // namespace
@@ -51,22 +46,41 @@ Eigen::MatrixXcd combiner_weights(const CombinerImperfections& imperfections,
   return weights;
 }
 
+std::vector<double> group_amplitudes(const CodeFormat& format,
+                                     const std::array<double, 4>& levels) {
+  constexpr std::size_t base = 4;
+  const std::size_t count = std::size_t{1} << (2 * static_cast<unsigned>(format.digits_per_input));
+  std::vector<double> amplitudes(count);
+  for (std::size_t value = 0; value < count; ++value) {
+    double weight = 1;
+    std::size_t rest = value;
+    for (int digit = 0; digit < format.digits_per_input; ++digit) {
+      amplitudes[value] += weight * levels.at(rest % base);
+      rest /= base;
+      weight *= static_cast<double>(base);
+    }
+  }
+  return amplitudes;
+}
+
 Eigen::MatrixXd combined_fields(const CodeFormat& format, const Eigen::MatrixXcd& weights,
-                                std::span<const std::uint32_t> values) {
+                                const SentValues& sent) {
   const Eigen::Index groups = weights.rows();
   const Eigen::Index servers = weights.cols();
-  const auto elements = static_cast<Eigen::Index>(values.size()) / servers;
+  const auto elements = static_cast<Eigen::Index>(sent.values.size()) / servers;
   const int shift = 2 * format.digits_per_input;
   const std::uint32_t mask = (std::uint32_t{1} << shift) - 1;
   const auto count = static_cast<double>(servers);
   Eigen::MatrixXd fields(2 * groups, elements);
+  Eigen::MatrixXcd turned = weights;
   for (Eigen::Index element = 0; element < elements; ++element) {
-    const std::uint32_t* sent = values.data() + element * servers;
+    const std::uint32_t* values = sent.values.data() + element * servers;
+    if (sent.turns.size() != 0) turned = weights * sent.turns.col(element).asDiagonal();
     for (Eigen::Index group = 0; group < groups; ++group) {
       std::complex<double> sum = 0;
       for (Eigen::Index server = 0; server < servers; ++server) {
-        const std::uint32_t level = (sent[server] >> (shift * static_cast<int>(group))) & mask;
-        sum += static_cast<double>(level) * weights(group, server);
+        const std::uint32_t level = (values[server] >> (shift * static_cast<int>(group))) & mask;
+        sum += sent.amplitudes[level] * turned(group, server);
       }
       fields(group, element) = sum.real() / count;
       fields(groups + group, element) = sum.imag() / count;
@@ -97,26 +111,134 @@ std::vector<std::uint32_t> training_values(const CodeFormat& format,
 
 ServerChip::ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
                        const Backend& backend, Calibration calibration,
-                       const std::vector<CodeKey>& codes)
+                       const std::vector<CodeKey>& codes, const SymbolEffects& effects,
+                       const SymbolStreams& streams, const std::vector<ChipOptics>& jittered)
     : format_(format),
       backend_(backend),
       weights_(std::move(weights)),
+      effects_(effects),
+      streams_(streams),
+      amplitudes_(group_amplitudes(format, transmitted_levels(effects.transmitter, effects.mode))),
+      pedestal_(amplitudes_.front()),
+      gains_(chip.layer_gains),
       layers_(layers_for_fields(chip)) {
-  calibration_ = fit_calibration(calibration, outputs(training_values(format, codes)),
+  for (const ChipOptics& one : jittered) jittered_.push_back(layers_for_fields(one));
+  calibration_ = fit_calibration(calibration, quiet_outputs(training_values(format, codes)),
                                  target_values(format, codes));
 }
 
-Eigen::MatrixXd ServerChip::outputs(std::span<const std::uint32_t> values) const {
-  return backend_.evaluate_codes(layers_, combined_fields(format_, weights_, values));
+/// The chip's layers with the first one widened: Re(W a) = Re W Re a - Im W Im a.
+std::vector<RealLayer> ServerChip::layers_for_fields(const ChipOptics& chip) const {
+  std::vector<RealLayer> layers = chip.layers;
+  RealLayer& first = layers.front();
+  if (effects_.mode == CombinerMode::coherent && pedestal_ != 0) {
+    first.bias -= pedestal_ * chip.first_nominal.rowwise().sum();
+  }
+  Eigen::MatrixXd wide(first.weight.rows(), 2 * first.weight.cols());
+  wide << first.weight, -chip.first_quadrature;
+  first.weight = std::move(wide);
+  return layers;
 }
 
-std::vector<std::int64_t> ServerChip::decode(std::span<const std::uint32_t> values) const {
+Eigen::MatrixXd ServerChip::fields(std::span<const std::uint32_t> values,
+                                   const Eigen::MatrixXcd& turns) const {
+  Eigen::MatrixXd fields = combined_fields(
+      format_, weights_, {.values = values, .amplitudes = amplitudes_, .turns = turns});
+  if (effects_.mode == CombinerMode::incoherent && pedestal_ != 0) {
+    fields.topRows(weights_.rows()).array() -= pedestal_;
+  }
+  return fields;
+}
+
+Eigen::MatrixXd ServerChip::quiet_outputs(std::span<const std::uint32_t> values) const {
+  return backend_.evaluate_codes(layers_, fields(values, {}));
+}
+
+Eigen::MatrixXcd ServerChip::laser_turns(Eigen::Index elements, std::uint64_t first_element) const {
+  if (effects_.noise.laser_phase_sigma_rad == 0) return {};
+  Eigen::MatrixXcd turns(weights_.cols(), elements);
+  for (Eigen::Index element = 0; element < elements; ++element) {
+    for (Eigen::Index server = 0; server < turns.rows(); ++server) {
+      turns(server, element) = std::polar(
+          1.0, laser_phase_rad(effects_.noise, streams_, static_cast<std::uint16_t>(server),
+                               first_element + static_cast<std::uint64_t>(element)));
+    }
+  }
+  return turns;
+}
+
+/// Symbols go through the realizations of the jitter in turn.
+Eigen::MatrixXd ServerChip::outputs(std::span<const std::uint32_t> values,
+                                    std::uint64_t first_element) const {
+  const auto elements = static_cast<Eigen::Index>(values.size()) / weights_.cols();
+  const Eigen::MatrixXd signals = fields(values, laser_turns(elements, first_element));
+  const bool quiet = effects_.noise.intensity_sigma == 0 && effects_.noise.amplifier_sigma == 0;
+  if (quiet && jittered_.empty()) return backend_.evaluate_codes(layers_, signals);
+  const std::uint64_t realizations = std::max<std::size_t>(1, jittered_.size());
+  Eigen::MatrixXd outputs(layers_.back().weight.rows(), elements);
+  for (std::uint64_t r = 0; r < realizations; ++r) {
+    std::vector<Eigen::Index> columns;
+    std::vector<std::uint64_t> indices;
+    for (Eigen::Index element = 0; element < elements; ++element) {
+      const std::uint64_t index = first_element + static_cast<std::uint64_t>(element);
+      if (index % realizations != r) continue;
+      columns.push_back(element);
+      indices.push_back(index);
+    }
+    if (columns.empty()) continue;
+    const std::vector<RealLayer>& layers =
+        jittered_.empty() ? layers_ : jittered_[static_cast<std::size_t>(r)];
+    const Eigen::MatrixXd own = signals(Eigen::all, columns);
+    outputs(Eigen::all, columns) =
+        quiet ? backend_.evaluate_codes(layers, own) : noisy_chain(layers, own, indices);
+  }
+  return outputs;
+}
+
+Eigen::MatrixXd ServerChip::noisy_chain(const std::vector<RealLayer>& layers,
+                                        Eigen::MatrixXd signals,
+                                        const std::vector<std::uint64_t>& elements) const {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const RealLayer& layer = layers[i];
+    const RealLayer detector{.weight = layer.weight,
+                             .bias = Eigen::VectorXd::Zero(layer.bias.size()),
+                             .activation = Activation::identity};
+    signals = backend_.evaluate_codes({&detector, 1}, signals);
+    add_noise(i, elements, signals);
+    signals.colwise() += layer.bias;
+    signals = signals.unaryExpr([&](double value) { return activated(layer, value); });
+  }
+  return signals;
+}
+
+void ServerChip::add_noise(std::size_t layer, const std::vector<std::uint64_t>& elements,
+                           Eigen::MatrixXd& detected) const {
+  constexpr Eigen::Index per_block = 4;
+  const double amplifier = gains_[layer] * effects_.noise.amplifier_sigma;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const auto column = static_cast<Eigen::Index>(i);
+    detected.col(column) *= intensity_factor(effects_.noise, streams_, layer, elements[i]);
+    if (amplifier == 0) continue;
+    for (Eigen::Index row = 0; row < detected.rows(); row += per_block) {
+      const UnitNormals deviates = amplifier_deviates(
+          streams_, layer, static_cast<std::size_t>(row / per_block), elements[i]);
+      for (Eigen::Index k = 0; k < std::min(per_block, detected.rows() - row); ++k) {
+        detected(row + k, column) += amplifier * deviates.value[k];
+      }
+    }
+  }
+}
+
+std::vector<std::int64_t> ServerChip::decode(std::span<const std::uint32_t> values,
+                                             std::uint64_t first_element) const {
   constexpr std::size_t batch_elements = 16384;
-  const std::size_t batch = batch_elements * static_cast<std::size_t>(format_.servers);
+  const auto servers = static_cast<std::size_t>(format_.servers);
   std::vector<std::int64_t> decoded;
-  for (std::size_t first = 0; first < values.size(); first += batch) {
-    const auto part = values.subspan(first, std::min(batch, values.size() - first));
-    const std::vector<std::int64_t> integers = optinc::decode(outputs(part), calibration_);
+  for (std::size_t first = 0; first < values.size(); first += batch_elements * servers) {
+    const auto part =
+        values.subspan(first, std::min(batch_elements * servers, values.size() - first));
+    const std::vector<std::int64_t> integers =
+        optinc::decode(outputs(part, first_element + first / servers), calibration_);
     decoded.insert(decoded.end(), integers.begin(), integers.end());
   }
   return decoded;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "solver/optinc/chip.hpp"
 #include "solver/optinc/code.hpp"
 #include "solver/optinc/receiver.hpp"
+#include "solver/optinc/symbol_effects.hpp"
 
 namespace optinc {
 
@@ -25,37 +28,74 @@ Eigen::MatrixXcd combiner_weights(const CombinerImperfections& imperfections,
                                   const CodeFormat& format, std::uint64_t seed, std::uint32_t chip,
                                   std::uint16_t first_server = 0);
 
+/// What a server sends for each value 0 .. 4^m - 1 of a group of m digits, in digits: sum_j 4^j
+/// levels[d_j].
+std::vector<double> group_amplitudes(const CodeFormat& format, const std::array<double, 4>& levels);
+
+/// What the servers send and how it gets to a combiner.
+struct SentValues {
+  std::span<const std::uint32_t> values;  ///< u, `values[element * servers + server]`
+  const std::vector<double>& amplitudes;  ///< group_amplitudes
+  const Eigen::MatrixXcd& turns;          ///< [N, elements], on the weights; empty: all 1
+};
+
 /// Fields at the inputs of the network, a_k = (1/N) sum_s w_ks a_sk in digit units: [2 K,
-/// elements], real parts above imaginary parts. Args: weights [K, N]; values u, `values[element *
-/// servers + server]`.
+/// elements], real parts above imaginary parts. Args: weights [K, N].
 Eigen::MatrixXd combined_fields(const CodeFormat& format, const Eigen::MatrixXcd& weights,
-                                std::span<const std::uint32_t> values);
+                                const SentValues& sent);
 
 /// Values that give these codes with every level shared as evenly as possible, the first servers
 /// sending one more: what the servers send for calibration.
 std::vector<std::uint32_t> training_values(const CodeFormat& format,
                                            const std::vector<CodeKey>& codes);
 
-/// One chip with its combiner. Keeps references to `format`, `chip` and `backend`.
+/// One chip with its combiner. Keeps references to `format` and `backend`.
+///
+/// Detection after layer l gives f((1 + epsilon) Re(G W x) + G n + b), epsilon the intensity noise
+/// of the source and n the amplifier noise, new for every symbol. What transmitters send at level 0
+/// is known: the first bias makes up for it as the nominal optics would pass it on, an incoherent
+/// combiner takes it off the sum.
 class ServerChip {
  public:
-  /// Calibrates the receiver on training_values of `codes`.
+  /// Calibrates the receiver on training_values of `codes`, without noise. Args: jittered: the
+  /// chip's realizations of phase jitter, where there is any.
   ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
-             const Backend& backend, Calibration calibration, const std::vector<CodeKey>& codes);
+             const Backend& backend, Calibration calibration, const std::vector<CodeKey>& codes,
+             const SymbolEffects& effects = {}, const SymbolStreams& streams = {},
+             const std::vector<ChipOptics>& jittered = {});
 
   /// Integer decoded for each element from what the servers send, `values[element * servers +
-  /// server]`. Memory beyond the result does not grow with the number of elements.
-  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values) const;
+  /// server]`. The noise of an element belongs to its index, `first_element` and on. Memory beyond
+  /// the result does not grow with the number of elements.
+  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values,
+                                   std::uint64_t first_element = 0) const;
+
+  /// Outputs of the network for them, [M, elements].
+  Eigen::MatrixXd outputs(std::span<const std::uint32_t> values, std::uint64_t first_element) const;
 
   const std::vector<OutputCalibration>& calibration() const { return calibration_; }
 
  private:
-  Eigen::MatrixXd outputs(std::span<const std::uint32_t> values) const;
+  std::vector<RealLayer> layers_for_fields(const ChipOptics& chip) const;
+  Eigen::MatrixXd quiet_outputs(std::span<const std::uint32_t> values) const;
+  Eigen::MatrixXd fields(std::span<const std::uint32_t> values,
+                         const Eigen::MatrixXcd& turns) const;
+  Eigen::MatrixXcd laser_turns(Eigen::Index elements, std::uint64_t first_element) const;
+  Eigen::MatrixXd noisy_chain(const std::vector<RealLayer>& layers, Eigen::MatrixXd signals,
+                              const std::vector<std::uint64_t>& elements) const;
+  void add_noise(std::size_t layer, const std::vector<std::uint64_t>& elements,
+                 Eigen::MatrixXd& detected) const;
 
   const CodeFormat& format_;
   const Backend& backend_;
   Eigen::MatrixXcd weights_;
-  std::vector<RealLayer> layers_;  ///< the first takes combined_fields
+  SymbolEffects effects_;
+  SymbolStreams streams_;
+  std::vector<double> amplitudes_;  ///< group_amplitudes
+  double pedestal_ = 0;             ///< of a group whose digits are all 0
+  std::vector<double> gains_;       ///< G by layer
+  std::vector<RealLayer> layers_;   ///< without jitter; the first takes combined_fields
+  std::vector<std::vector<RealLayer>> jittered_;
   std::vector<OutputCalibration> calibration_;
 };
 

@@ -239,9 +239,9 @@ TEST_CASE("a deviate does not depend on which other effects are on and sigma onl
 TEST_CASE("the output screen has its phase error unless it is switched off") {
   const UnitNormals normals = normals_at(base_address(1));
   StaticImperfections imperfections{.phase_fabrication_sigma_rad = 0.03};
-  CHECK(output_screen_error_rad(imperfections, normals) == 0.03 * normals.value[0]);
+  CHECK(output_screen_error_rad(imperfections, 0.03, normals) == 0.03 * normals.value[0]);
   imperfections.phase_on_output_screen = false;
-  CHECK(output_screen_error_rad(imperfections, normals) == 0);
+  CHECK(output_screen_error_rad(imperfections, 0.03, normals) == 0);
 }
 
 TEST_CASE("imperfections count as none only when every one is off") {

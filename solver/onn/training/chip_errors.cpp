@@ -19,7 +19,8 @@ std::vector<std::vector<float>> ChipErrors::draw(const NetworkLayer& designed, s
   std::vector<std::vector<float>> changes;
   for (std::size_t chip = 0; chip < options_.chips; ++chip) {
     const ChipOptics actual =
-        optics.chip(layer_seed, static_cast<std::uint32_t>(draw * options_.chips + chip));
+        optics.jittered(layer_seed, static_cast<std::uint32_t>(draw * options_.chips + chip), 1)
+            .front();
     const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> change =
         (actual.layers.front().weight - designed.weight).cast<float>();
     changes.emplace_back(change.data(), change.data() + change.size());

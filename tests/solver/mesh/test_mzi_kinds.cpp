@@ -229,7 +229,7 @@ TEST_CASE("crossings lose light, and only where there are some") {
   imperfections.loss.placement = LossPlacement::balanced;
   const MeshProgram program = program_of(5, 3, MziKind::crossing);
   const Eigen::MatrixXcd lossy =
-      reference()->compose(ChipMesh(program, imperfections, 0).chip(1, 0));
+      reference()->compose(ChipMesh(program, imperfections, 0).chip({.seed = 1, .chip = 0}));
   const Eigen::MatrixXcd ideal = dense_mesh(ideal_state(program));
   CHECK((lossy - std::pow(10, -5 * 0.34 / 20) * ideal).norm() < 1e-13);
   CHECK_THROWS_AS(ChipMesh(program_of(5, 3, MziKind::standard), imperfections, 0), ConfigError);
@@ -241,7 +241,8 @@ TEST_CASE("detuning moves a third coupler too") {
   const MeshProgram program = program_of(4, 3, MziKind::three_splitter);
   StaticImperfections imperfections;
   imperfections.detuning.wavelength_nm = 2;
-  for (const MziState<double>& state : ChipMesh(program, imperfections, 0).chip(1, 0).mzis) {
+  for (const MziState<double>& state :
+       ChipMesh(program, imperfections, 0).chip({.seed = 1, .chip = 0}).mzis) {
     CHECK(state.gamma_rad == Approx(0.01).epsilon(1e-12));
     CHECK(state.gamma_rad == state.alpha_rad);
   }

@@ -226,6 +226,9 @@ TEST_CASE("the memory estimate counts the arrays") {
                               .activation = Activation::identity}}};
   const MappedNetwork mapped = map_network(network, {});
   const MemoryEstimate none = estimate_memory(mapped, {});
+  const MemoryEstimate jittered = estimate_memory(mapped, {.jitter_realizations = 9});
+  CHECK(jittered.per_thread > none.per_thread);
+  CHECK(jittered.shared_meshes == none.shared_meshes);
   const MemoryEstimate seven = estimate_memory(mapped, {.codes = 7, .entries = 7});
   // Meshes of 3, 5, 5 and 2 modes have 3, 10, 10 and 1 MZIs, two phases each, and a screen.
   constexpr std::size_t matrix_bytes = 16 * (9 + 25 + 25 + 4);

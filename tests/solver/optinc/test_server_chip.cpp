@@ -20,6 +20,14 @@ namespace {
 
 using testing::reference;
 
+/// Fields of ideal transmitters without noise.
+Eigen::MatrixXd plain_fields(const CodeFormat& format, const Eigen::MatrixXcd& weights,
+                             const std::vector<std::uint32_t>& values) {
+  return combined_fields(
+      format, weights,
+      {.values = values, .amplitudes = group_amplitudes(format, {0, 1, 2, 3}), .turns = {}});
+}
+
 std::vector<std::uint32_t> random_values(const CodeFormat& format, std::size_t elements) {
   std::mt19937 random(3);
   std::vector<std::uint32_t> values(elements * static_cast<std::size_t>(format.servers));
@@ -57,7 +65,7 @@ TEST_CASE("fields are (1/N) sum a c e^(i psi), group by group", "[server]") {
     const Eigen::MatrixXcd weights = combiner_weights(
         {.amplitude_sigma = 0.2, .phase_sigma_rad = 0.7, .server_phase_sigma_rad = 0.4}, format, 9,
         2);
-    const Eigen::MatrixXd fields = combined_fields(format, weights, values);
+    const Eigen::MatrixXd fields = plain_fields(format, weights, values);
     REQUIRE(fields.rows() == 2 * format.inputs());
     REQUIRE(fields.cols() == 50);
     const int base = 1 << (2 * format.digits_per_input);
@@ -120,7 +128,7 @@ TEST_CASE("a phase common to all servers scales real weights by its cosine", "[s
   const double phase_rad = 0.4;
   const std::vector<std::uint32_t> values = random_values(unit.format, 40);
   const Eigen::MatrixXcd turned = Eigen::MatrixXcd::Constant(4, 4, std::polar(1.0, phase_rad));
-  const Eigen::MatrixXd fields = combined_fields(unit.format, turned, values);
+  const Eigen::MatrixXd fields = plain_fields(unit.format, turned, values);
   const Eigen::MatrixXd plain = network_inputs(unit.format, codes_of(unit.format, values));
   const Eigen::MatrixXd seen =
       chip.layers.front().weight * fields.topRows(4) - chip.first_quadrature * fields.bottomRows(4);
