@@ -143,6 +143,35 @@ TEST_CASE("doubling sigma quadruples E^2 chip by chip") {
   }
 }
 
+TEST_CASE("fidelity follows the data of Fang et al. for a mesh of 256 modes", "[slow]") {
+  // Opt. Express 27, 14009 (2019); the authors' stored means over 20 trials (repository
+  // mike-fang/imprecise_optical_neural_network). Their splitter error is one of the amplitude
+  // reflectivity r = cos eta, so the angle's is sqrt 2 as large, and
+  // F = exp(-(N sigma^2 + 4 (N - 1) sigma^2)).
+  constexpr int modes = 256;
+  constexpr std::uint32_t chips = 3;
+  const MeshProgram program = decompose(testing::haar_unitary(modes, 11));
+  const Eigen::MatrixXcd ideal = reference()->compose(ideal_state(program));
+  for (const auto& [sigma, stored] : {std::pair{0.002, 0.9949}, std::pair{0.005, 0.9686},
+                                      std::pair{0.010, 0.8802}, std::pair{0.020, 0.5991}}) {
+    const StaticImperfections errors{.phase_fabrication_sigma_rad = sigma,
+                                     .coupler_sigma_rad = std::numbers::sqrt2 * sigma};
+    std::vector<double> fidelities;
+    for (std::uint32_t chip = 0; chip < chips; ++chip) {
+      const Eigen::MatrixXcd matrix =
+          reference()->compose(perturbed_state(program, errors, 3, chip, 0));
+      fidelities.push_back(std::norm((ideal.conjugate().cwiseProduct(matrix)).sum()) /
+                           std::pow(static_cast<double>(modes), 2));
+    }
+    const double law = std::exp(-(modes + 4 * (modes - 1)) * sigma * sigma);
+    CAPTURE(sigma, law);
+    // -ln F is a sum over 131,000 deviates squared whose relative spread is below 0.4 %; three chips.
+    const double exponent = -std::log(estimate(fidelities).mean);
+    CHECK(exponent == Approx(-std::log(law)).epsilon(limit_sigmas * 0.004 / std::sqrt(3.0)));
+    CHECK(estimate(fidelities).mean == Approx(stored).margin(0.005));
+  }
+}
+
 TEST_CASE("the mean matrix over phase noise is that of a mesh with weaker arms") {
   // <e^{i x}> = e^{-sigma^2/2} for every noisy arm, so <U'> is known exactly for any sigma.
   constexpr int modes = 4;
