@@ -36,12 +36,12 @@ namespace {
 /// Complex multiply-adds of a 2 x 2 transfer on one sample: 4 products of 6 flops, 2 sums of 2.
 constexpr double flops_per_mzi_and_sample = 28;
 
-constexpr std::uint64_t seed = 1;
+constexpr std::uint64_t bench_seed = 1;
 
 template <class Fill>
 std::vector<double> draws(std::size_t count, const Fill& fill) {
   std::vector<double> values(count);
-  fill(StreamAddress{.seed = seed, .draw = DrawId::synthetic_gradient}, 0, std::span(values));
+  fill(StreamAddress{.seed = bench_seed, .draw = DrawId::synthetic_gradient}, 0, std::span(values));
   return values;
 }
 
@@ -108,7 +108,7 @@ BenchCase chip_mesh_case(const Backend& backend, int modes) {
             imperfections.coupler_sigma_rad = 0.01;
             const auto mesh = std::make_shared<ChipMesh>(random_mesh(modes), imperfections, 0, 0);
             return [&backend, mesh, chip = std::uint32_t{0}]() mutable {
-              backend.compose_chips({.mesh = *mesh, .seed = seed, .chips = {&chip, 1}});
+              backend.compose_chips({.mesh = *mesh, .seed = bench_seed, .chips = {&chip, 1}});
               ++chip;
             };
           }};
@@ -232,7 +232,7 @@ BenchCase chips_case(const Backend& backend) {
             const auto sweep = std::make_shared<Sweep>();
             sweep->runner = std::make_unique<ChipRunner>(sweep->config, backend);
             sweep->task = sweep->runner->task(0);
-            return [sweep] { sweep->runner->run(sweep->task, seed, sweep->chip++); };
+            return [sweep] { sweep->runner->run(sweep->task, bench_seed, sweep->chip++); };
           }};
 }
 

@@ -173,8 +173,12 @@ ExitCode run_check(const CommandContext& context, const CheckOptions& options) {
   const NetworkAccuracy accuracy =
       measure_accuracy(checked_layers(network, mapped, *backend, options.mapping), network.format,
                        *backend, {.max_codes = options.max_codes, .seed = options.sample_seed});
-  (options.json ? print_json : print_text)(context.out, network, shape_of(network, mapped),
-                                           accuracy, options, backend->name());
+  const NetworkShape shape = shape_of(network, mapped);
+  if (options.json) {
+    print_json(context.out, network, shape, accuracy, options, backend->name());
+  } else {
+    print_text(context.out, network, shape, accuracy, options, backend->name());
+  }
   return ExitCode::done;
 }
 

@@ -121,7 +121,11 @@ ExitCode run_trace_info(const CommandContext& context, const TraceInfoOptions& o
   for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
     tensors.push_back(summarise_tensor(trace, i));
   }
-  (options.json ? print_json : print_text)(context.out, trace, tensors, quantised);
+  if (options.json) {
+    print_json(context.out, trace, tensors, quantised);
+  } else {
+    print_text(context.out, trace, tensors, quantised);
+  }
   return ExitCode::done;
 }
 

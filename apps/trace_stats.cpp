@@ -170,7 +170,11 @@ ExitCode run_stats(const CommandContext& context, const StatsOptions& options) {
                      .trace_servers = options.servers,
                      .stop_requested = stop});
     const StatsReport report = make_report(*trace, options);
-    (options.json ? print_json : print_text)(context.out, *trace, report);
+    if (options.json) {
+      print_json(context.out, *trace, report);
+    } else {
+      print_text(context.out, *trace, report);
+    }
     return ExitCode::done;
   });
 }

@@ -26,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* chips_key = "montecarlo.chips";
 constexpr const char* shard_key = "shard";
 
 /// Rows of one file at one point, for its share of the time.

@@ -16,6 +16,9 @@ namespace optinc {
 /// Setting of runs that write the per-tensor file.
 inline constexpr const char* layers_key = "layers";
 
+/// Setting of the number of chips, the one in which runs of one file may differ.
+inline constexpr const char* chips_key = "montecarlo.chips";
+
 /// What fixes the bytes of a result file besides the code itself.
 struct RunIdentity {
   std::string backend;

@@ -32,7 +32,6 @@ namespace optinc {
 
 namespace {
 
-constexpr const char* chips_key = "montecarlo.chips";
 constexpr const char* start_over_advice = "use --fresh to start over or another --out file";
 
 double thread_cpu_s() {

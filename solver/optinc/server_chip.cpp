@@ -231,12 +231,12 @@ void ServerChip::add_noise(std::size_t layer, const std::vector<std::uint64_t>& 
 
 std::vector<std::int64_t> ServerChip::decode(std::span<const std::uint32_t> values,
                                              std::uint64_t first_element) const {
-  constexpr std::size_t batch_elements = 16384;
+  constexpr std::size_t server_batch_elements = 16384;
   const auto servers = static_cast<std::size_t>(format_.servers);
   std::vector<std::int64_t> decoded;
-  for (std::size_t first = 0; first < values.size(); first += batch_elements * servers) {
+  for (std::size_t first = 0; first < values.size(); first += server_batch_elements * servers) {
     const auto part =
-        values.subspan(first, std::min(batch_elements * servers, values.size() - first));
+        values.subspan(first, std::min(server_batch_elements * servers, values.size() - first));
     const std::vector<std::int64_t> integers =
         optinc::decode(outputs(part, first_element + first / servers), calibration_);
     decoded.insert(decoded.end(), integers.begin(), integers.end());

@@ -10,6 +10,7 @@
 #include "apps/cost_tables.hpp"
 #include "solver/text.hpp"
 #include "tests/apps/cli_run.hpp"
+#include "tests/apps/shipped.hpp"
 #include "tests/apps/words.hpp"
 
 namespace optinc {
@@ -18,12 +19,11 @@ namespace {
 
 using test::CliRun;
 using test::contains;
+using test::data_folder;
 using test::json_of;
 using test::run;
 using test::words;
 using Json = nlohmann::json;
-
-const std::string data = std::string(OPTINC_SOURCE_DIR) + "/data/";
 
 Json cost(const std::string& options) { return json_of(words("cost " + options)); }
 
@@ -134,7 +134,7 @@ TEST_CASE("step times follow from their parts") {
 }
 
 TEST_CASE("the batch of table reduction gives that reduction") {
-  const std::string paper = "--hardware " + data + "hardware/optinc_paper.toml ";
+  const std::string paper = "--hardware " + data_folder + "hardware/optinc_paper.toml ";
   const Json wanted = cost(paper + "--table reduction --step-bits 8,16,32");
   int reached = 0;
   for (const Json& row : wanted.at("rows")) {
@@ -192,8 +192,9 @@ TEST_CASE("every option of cost changes something") {
     INFO(options);
     CHECK(reports.insert(cost(options).dump()).second);
   }
-  CHECK(reports.insert(cost("--hardware " + data + "hardware/h100_bf16.toml").dump()).second);
-  CHECK(cost("--network " + data + "networks/analytic_ripple_4servers_8bits.h5") != base);
+  CHECK(
+      reports.insert(cost("--hardware " + data_folder + "hardware/h100_bf16.toml").dump()).second);
+  CHECK(cost("--network " + data_folder + "networks/analytic_ripple_4servers_8bits.h5") != base);
 }
 
 TEST_CASE("every hardware key changes a table") {
@@ -212,7 +213,7 @@ TEST_CASE("every hardware key changes a table") {
 }
 
 TEST_CASE("a network file costs what onn check counts") {
-  const std::string file = data + "networks/analytic_pipeline_4servers_8bits.h5";
+  const std::string file = data_folder + "networks/analytic_pipeline_4servers_8bits.h5";
   const Json report = cost("--network " + file);
   CHECK(report.at("network").at("kind") == "analytic-pipeline");
   for (const char* mapping : {"svd", "segmented", "real_part"}) {

@@ -13,6 +13,7 @@
 #include "solver/gradient/trace.hpp"
 #include "solver/io/hdf5_file.hpp"
 #include "tests/apps/cli_run.hpp"
+#include "tests/apps/shipped.hpp"
 #include "tests/support/brute_force_gradient.hpp"
 
 namespace optinc {
@@ -21,14 +22,13 @@ namespace {
 
 using test::CliRun;
 using test::contains;
+using test::data_folder;
 using test::json_of;
+using test::llama_trace;
+using test::resnet_trace;
 using test::run;
 using test::TemporaryFolder;
 using Json = nlohmann::json;
-
-const std::string data = std::string(OPTINC_SOURCE_DIR) + "/data/";
-const std::string llama = data + "traces/llama_wikitext2.h5";
-const std::string resnet = data + "traces/resnet50_cifar100.h5";
 
 std::vector<std::string> joined(std::vector<std::string> args,
                                 const std::vector<std::string>& more) {
@@ -36,7 +36,7 @@ std::vector<std::string> joined(std::vector<std::string> args,
   return args;
 }
 
-double number(const Json& document, const std::string& name) {
+double number_or_nan(const Json& document, const std::string& name) {
   const Json& value = document.at(name);
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
@@ -59,10 +59,10 @@ GradientMetrics metrics_of(const Json& document) {
       {"max_error_lsb", &G::max_error_lsb},
       {"error_share_other", &G::error_share_other}};
   GradientMetrics metrics;
-  for (const auto& [name, member] : members) metrics.*member = number(document, name);
+  for (const auto& [name, member] : members) metrics.*member = number_or_nan(document, name);
   for (std::size_t i = 0; i < metrics.error_share_pm4.size(); ++i) {
     metrics.error_share_pm4[i] =
-        number(document, "error_share_pm" + std::to_string(std::int64_t{1} << (2 * i)));
+        number_or_nan(document, "error_share_pm" + std::to_string(std::int64_t{1} << (2 * i)));
   }
   return metrics;
 }
@@ -103,7 +103,7 @@ void check_tensor(const Json& entry, const TraceTensor& tensor, const test::Expe
   const Json& metrics = entry.at("metrics");
   const auto close = [&](const char* name, long double value, double scale) {
     INFO(name);
-    CHECK(test::close(number(metrics, name), value, scale));
+    CHECK(test::close(number_or_nan(metrics, name), value, scale));
   };
   const long double nmse = test::ratio(expected.error2, expected.gradient2);
   close("element_error_rate", expected.wrong_elements / expected.elements, 0);
@@ -248,7 +248,7 @@ TEST_CASE("trace stats agrees with the definitions, in total and per tensor") {
     int alphabet;
   };
   for (const auto& [path, servers, alphabet] :
-       {Case{resnet, 4, 2197}, Case{llama, 4, 2197}, Case{llama, 2, 343}}) {
+       {Case{resnet_trace, 4, 2197}, Case{llama_trace, 4, 2197}, Case{llama_trace, 2, 343}}) {
     const Json stats = json_of({"trace", "stats", path, "--bits", "6", "--block", "500",
                                 "--servers", std::to_string(servers)});
     const GradientTrace trace(path);
@@ -265,23 +265,24 @@ TEST_CASE("trace stats agrees with the definitions, in total and per tensor") {
     CHECK(stats.at("elements") == elements.size());
     CHECK(stats.at("servers") == servers);
     CHECK(stats.at("alphabet") == alphabet);
-    CHECK(number(stats, "alphabet_share") == Approx(stats.at("codes").get<double>() / alphabet));
+    CHECK(number_or_nan(stats, "alphabet_share") ==
+          Approx(stats.at("codes").get<double>() / alphabet));
     const auto check = [](const Json& entry, const test::Expected& expected) {
       const auto count = static_cast<double>(expected.elements);
       const Json& ideal = entry.at("ideal_chip");
-      CHECK(number(entry, "elements") == count);
-      CHECK(number(entry, "mean_rms") ==
+      CHECK(number_or_nan(entry, "elements") == count);
+      CHECK(number_or_nan(entry, "mean_rms") ==
             Approx(std::sqrt(static_cast<double>(expected.gradient2) / count)));
-      CHECK(number(entry, "mean_zero_share") ==
+      CHECK(number_or_nan(entry, "mean_zero_share") ==
             Approx(1 - static_cast<double>(expected.with_sign) / count));
       if (expected.gradient2 == 0) {
         CHECK(ideal.at("snr_db").is_null());
         return;
       }
-      CHECK(number(ideal, "snr_db") ==
+      CHECK(number_or_nan(ideal, "snr_db") ==
             Approx(-10 * std::log10(static_cast<double>(expected.error2 / expected.gradient2))));
-      CHECK(number(ideal, "max_error_lsb") == Approx(static_cast<double>(expected.lsb_max)));
-      CHECK(number(ideal, "bias_lsb") ==
+      CHECK(number_or_nan(ideal, "max_error_lsb") == Approx(static_cast<double>(expected.lsb_max)));
+      CHECK(number_or_nan(ideal, "bias_lsb") ==
             Approx(static_cast<double>(expected.lsb_sum / expected.scaled)));
     };
     check(stats, total);
@@ -295,11 +296,11 @@ TEST_CASE("trace stats agrees with the definitions, in total and per tensor") {
       const Json& shown = info.at("tensors").at(t);
       CHECK(entry.at("rms") == shown.at("rms"));
       CHECK(entry.at("zero_share") == shown.at("zero_share"));
-      CHECK(number(entry, "max_over_rms") ==
-            Approx(number(shown, "max_abs") / number(shown, "rms")).epsilon(1e-12));
+      CHECK(number_or_nan(entry, "max_over_rms") ==
+            Approx(number_or_nan(shown, "max_abs") / number_or_nan(shown, "rms")).epsilon(1e-12));
     }
   }
-  const CliRun text = run({"trace", "stats", resnet});
+  const CliRun text = run({"trace", "stats", resnet_trace});
   CHECK(text.code == 0);
   CHECK(contains(text.out, "5186 of 28561"));
 }
@@ -337,20 +338,20 @@ TEST_CASE("every option of trace stats changes something") {
 
 TEST_CASE("average writes what its metrics say, shipped traces") {
   Pass pass{.format = make_code_format(4, 8), .quantiser = {}, .imperfections = {}};
-  check_average(llama, pass);
+  check_average(llama_trace, pass);
   pass.imperfections = {"imperfections.coupler.sigma_rad=1e-3"};
-  check_average(resnet, pass);
+  check_average(resnet_trace, pass);
   pass.format.rounding = Rounding::half_even;
   pass.format.code_offset = 100;
   pass.quantiser = {.block = 1000, .power_of_two_scale = true, .rounding_seed = 7};
-  check_average(resnet, pass);
+  check_average(resnet_trace, pass);
 }
 
 TEST_CASE("average writes what its metrics say, two servers of the shipped traces") {
   Pass pass{.format = make_code_format(2, 8), .quantiser = {}, .imperfections = {}};
-  check_average(llama, pass);
+  check_average(llama_trace, pass);
   pass.imperfections = {"imperfections.coupler.sigma_rad=3e-3"};
-  check_average(resnet, pass);
+  check_average(resnet_trace, pass);
 }
 
 TEST_CASE("average writes what its metrics say, synthetic traces") {
@@ -382,16 +383,16 @@ TEST_CASE("average writes what its metrics say, synthetic traces") {
 TEST_CASE("average runs the chip of a sweep and its file says so") {
   const TemporaryFolder folder;
   const std::string config = folder / "c.toml";
-  test::write_text(config, "[workload]\ntrace = \"" + llama +
+  test::write_text(config, "[workload]\ntrace = \"" + llama_trace +
                                "\"\n[montecarlo]\nchips = 3\nseed = 4\n[[axis]]\npath = "
                                "\"imperfections.coupler.sigma_rad\"\nvalues = [1e-4, 3e-4]\n");
   REQUIRE(run({"sweep", config, "--out", folder / "r.csv", "--quiet", "--set",
-               "workload.trace=" + resnet})
+               "workload.trace=" + resnet_trace})
               .code == 0);
   const std::string rows = test::read_text(folder / "r.csv");
   const std::string out = folder / "averaged.h5";
-  const std::vector<std::string> args = {"average", resnet,   "--config", config,  "--point",
-                                         "1",       "--chip", "2",        "--out", out};
+  const std::vector<std::string> args = {"average", resnet_trace, "--config", config,  "--point",
+                                         "1",       "--chip",     "2",        "--out", out};
   const Json document = json_of(args);
   CHECK(contains(rows, document.at("task_id").get<std::string>() + ",2,4,"));
   CHECK(contains(rows, "," + document.at("metrics").at("nmse").dump() + ","));
@@ -400,7 +401,7 @@ TEST_CASE("average runs the chip of a sweep and its file says so") {
   CHECK(file.read_int("/", "servers") == 4);
   CHECK(file.read_string("/", "task_id") == document.at("task_id"));
   CHECK(file.read_string("/", "trace") == "resnet50_cifar100.h5");
-  CHECK(file.read_strings("/", "tensors").size() == GradientTrace(resnet).tensors().size());
+  CHECK(file.read_strings("/", "tensors").size() == GradientTrace(resnet_trace).tensors().size());
   // Every option that chooses the chip changes it.
   const std::string bytes = test::read_text(out);
   for (const auto& more : std::vector<std::vector<std::string>>{
@@ -417,23 +418,26 @@ TEST_CASE("average runs the chip of a sweep and its file says so") {
 TEST_CASE("wrong use of average has a message and a code") {
   const TemporaryFolder folder;
   const std::string out = folder / "a.h5";
-  const std::string quickstart = data + "sweeps/quickstart.toml";
+  const std::string quickstart = data_folder + "sweeps/quickstart.toml";
   check_refused({"average", "--out", out}, 2, "TRACE");
-  check_refused({"average", llama}, 2, "--out");
+  check_refused({"average", llama_trace}, 2, "--out");
   check_refused({"average", folder / "none.h5", "--out", out}, 3, "none.h5");
-  check_refused({"average", data + "README.md", "--out", out}, 3, "README.md");
-  check_refused({"average", llama, "--out", folder / "no/a.h5"}, 3, "no/a.h5");
-  check_refused({"average", llama, "--out", out, "--config", quickstart}, 2, "52 sweep points");
-  check_refused({"average", llama, "--out", out, "--config", quickstart, "--point", "52"}, 2,
+  check_refused({"average", data_folder + "README.md", "--out", out}, 3, "README.md");
+  check_refused({"average", llama_trace, "--out", folder / "no/a.h5"}, 3, "no/a.h5");
+  check_refused({"average", llama_trace, "--out", out, "--config", quickstart}, 2,
+                "52 sweep points");
+  check_refused({"average", llama_trace, "--out", out, "--config", quickstart, "--point", "52"}, 2,
                 "0 to 51");
-  check_refused({"average", llama, "--out", out, "--point", "1"}, 2, "1 sweep points");
-  check_refused({"average", llama, "--out", out, "--set", "workload.trace=x.h5"}, 2, "TRACE");
-  check_refused({"average", llama, "--out", out, "--set", "workload.kind=gaussian"}, 2,
+  check_refused({"average", llama_trace, "--out", out, "--point", "1"}, 2, "1 sweep points");
+  check_refused({"average", llama_trace, "--out", out, "--set", "workload.trace=x.h5"}, 2, "TRACE");
+  check_refused({"average", llama_trace, "--out", out, "--set", "workload.kind=gaussian"}, 2,
                 "workload.trace");
-  check_refused({"average", llama, "--out", out, "--set", "workload.bit=6"}, 2, "workload.bits");
-  check_refused({"average", llama, "--out", out, "--set", "workload.servers=5"}, 2, llama);
-  check_refused({"average", llama, "--out", out, "--chip", "-1"}, 2, "--chip");
-  check_refused({"average", llama, "--out", out, "--backend", "cuda"}, 4, "cuda");
+  check_refused({"average", llama_trace, "--out", out, "--set", "workload.bit=6"}, 2,
+                "workload.bits");
+  check_refused({"average", llama_trace, "--out", out, "--set", "workload.servers=5"}, 2,
+                llama_trace);
+  check_refused({"average", llama_trace, "--out", out, "--chip", "-1"}, 2, "--chip");
+  check_refused({"average", llama_trace, "--out", out, "--backend", "cuda"}, 4, "cuda");
   CHECK(folder.files() == 0);
 }
 

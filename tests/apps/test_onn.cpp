@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/apps/cli_run.hpp"
+#include "tests/apps/shipped.hpp"
 
 namespace optinc {
 
@@ -14,13 +15,13 @@ namespace {
 
 using test::CliRun;
 using test::contains;
+using test::data_folder;
 using test::json_of;
 using test::run;
 using test::TemporaryFolder;
 using Json = nlohmann::json;
 
-const std::string data = std::string(OPTINC_SOURCE_DIR) + "/data/";
-const std::string ripple = data + "networks/analytic_ripple_4servers_8bits.h5";
+const std::string ripple = data_folder + "networks/analytic_ripple_4servers_8bits.h5";
 
 Json check(const std::vector<std::string>& more) {
   std::vector<std::string> args = {"onn", "check"};
@@ -135,8 +136,8 @@ TEST_CASE("wrong use of onn commands has a message and a code") {
       {{"onn", "build", "--form", "spiral", "--out", out}, 2, "--form"},
       {{"onn", "build", "--out", folder / "no/such/n.h5"}, 3, "no/such"},
       {{"onn", "check", folder / "none.h5"}, 3, "there is no such file"},
-      {{"onn", "check", data + "traces/llama_wikitext2.h5"}, 3, "optinc-network/1"},
-      {{"onn", "check", data + "README.md"}, 3, "README.md"},
+      {{"onn", "check", data_folder + "traces/llama_wikitext2.h5"}, 3, "optinc-network/1"},
+      {{"onn", "check", data_folder + "README.md"}, 3, "README.md"},
       {{"onn", "check", ripple, "--segment", "4"}, 2, "network.segment is given"},
       {{"onn", "check", ripple, "--segment", "0"}, 2, "--segment"},
       {{"onn", "check", ripple, "--mesh", "diamond"}, 2, "--mesh"},
@@ -145,7 +146,7 @@ TEST_CASE("wrong use of onn commands has a message and a code") {
 }
 
 TEST_CASE("trace info prints the trace and what quantising it costs") {
-  const std::string llama = data + "traces/llama_wikitext2.h5";
+  const std::string llama = data_folder + "traces/llama_wikitext2.h5";
   const Json info = json_of({"trace", "info", llama});
   CHECK(info.at("servers") == 4);
   CHECK(info.at("elements") == 143148);
@@ -174,15 +175,15 @@ TEST_CASE("trace info prints the trace and what quantising it costs") {
 TEST_CASE("wrong use of trace info has a message and a code") {
   const TemporaryFolder folder;
   const std::string torn = folder / "torn.h5";
-  const std::string whole = test::read_text(data + "traces/llama_wikitext2.h5");
+  const std::string whole = test::read_text(data_folder + "traces/llama_wikitext2.h5");
   test::write_text(torn, whole.substr(0, whole.size() / 2));
   check_refused({
       {{"trace", "info"}, 2, "TRACE"},
       {{"trace", "info", folder / "none.h5"}, 3, "there is no such file"},
       {{"trace", "info", torn}, 3, "torn.h5"},
       {{"trace", "info", ripple}, 3, "optinc-gradient-trace/1"},
-      {{"trace", "info", data + "traces/llama_wikitext2.h5", "--bits", "5"}, 2, "odd"},
-      {{"trace", "info", data + "traces/llama_wikitext2.h5", "--block", "0"}, 2, "--block"},
+      {{"trace", "info", data_folder + "traces/llama_wikitext2.h5", "--bits", "5"}, 2, "odd"},
+      {{"trace", "info", data_folder + "traces/llama_wikitext2.h5", "--block", "0"}, 2, "--block"},
   });
 }
 

@@ -9,19 +9,19 @@
 
 #include "solver/io/hdf5_file.hpp"
 #include "tests/apps/cli_run.hpp"
+#include "tests/apps/shipped.hpp"
 
 namespace optinc {
 namespace {
 
 using test::CliRun;
 using test::contains;
+using test::data_folder;
 using test::json_of;
+using test::llama_trace;
 using test::run;
 using test::TemporaryFolder;
 using Json = nlohmann::json;
-
-const std::string data = std::string(OPTINC_SOURCE_DIR) + "/data/";
-const std::string llama = data + "traces/llama_wikitext2.h5";
 
 /// `onn train` of a small network, 2 servers and 4 bits, where `more` does not say otherwise.
 std::vector<std::string> train(const std::string& out, const std::vector<std::string>& more = {}) {
@@ -73,7 +73,7 @@ TEST_CASE("onn train learns a small network, which check, sweep and average then
         report.at("mzi_count"));
 
   // No wrong element of a real gradient.
-  const Json average = json_of({"average", llama, "--out", folder / "a.h5", "--set",
+  const Json average = json_of({"average", llama_trace, "--out", folder / "a.h5", "--set",
                                 "network.file=" + file, "--set", "workload.servers=2"});
   CHECK(average.at("metrics").at("element_error_rate") == 0.0);
 }
@@ -100,10 +100,10 @@ TEST_CASE("every option of onn train changes the network") {
       {"--mapping", "svd", "--segment", "4"},
       {"--constraint", "projection"},
       {"--constraint", "projection", "--projection-interval", "7"},
-      {"--trace", llama},
-      {"--trace", llama, "--trace-share", "0.25"},
-      {"--trace", llama, "--block", "64"},
-      {"--trace", llama, "--trace", data + "traces/resnet50_cifar100.h5"},
+      {"--trace", llama_trace},
+      {"--trace", llama_trace, "--trace-share", "0.25"},
+      {"--trace", llama_trace, "--block", "64"},
+      {"--trace", llama_trace, "--trace", data_folder + "traces/resnet50_cifar100.h5"},
       {"--set", "imperfections.coupler.sigma_rad=0.01"},
       {"--set", "imperfections.coupler.sigma_rad=0.01", "--noise-chips", "1"},
       {"--set", "imperfections.coupler.sigma_rad=0.01", "--noise-interval", "3"},
@@ -247,7 +247,7 @@ TEST_CASE("wrong use of onn train has a message and a code") {
       {{"--margin", "0.7"}, 2, "margin 0.7"},
       {{"--trace-share", "1.5"}, 2, "--trace-share"},
       {{"--trace", folder / "none.h5"}, 3, "none.h5"},
-      {{"--servers", "9", "--trace", llama}, 2, "9 servers"},
+      {{"--servers", "9", "--trace", llama_trace}, 2, "9 servers"},
       {{"--set", "imperfections.coupler.sigma_rad=-1"}, 2, "coupler.sigma_rad"},
       {{"--set", "imperfections.coupler.sigma_rad=0"}, 2, "no imperfection"},
       {{"--set", "workload.bits=6"}, 2, "workload.bits=6"},
@@ -256,7 +256,7 @@ TEST_CASE("wrong use of onn train has a message and a code") {
       {{"--cpu-target", "z80"}, 2, "--cpu-target"},
       {{"--time-limit", "soon"}, 2, "--time-limit"},
       {{"--checkpoint", out}, 2, "--checkpoint"},
-      {{"--trace", llama, "--input-fraction-digits", "1", "--widths", "3-16-2"},
+      {{"--trace", llama_trace, "--input-fraction-digits", "1", "--widths", "3-16-2"},
        2,
        "leave one out"},
       {{"--trace", out}, 2, "would be lost"}};

@@ -21,11 +21,14 @@
 #include "solver/io/atomic_file.hpp"
 #include "solver/io/hash.hpp"
 #include "solver/io/hdf5_file.hpp"
+#include "tests/solver/gradient/shipped.hpp"
 #include "tests/support/file_size_limit.hpp"
 #include "tests/support/raw_hdf5.hpp"
 
 namespace optinc {
 namespace {
+
+using test::shipped;
 
 namespace fs = std::filesystem;
 
@@ -75,10 +78,6 @@ std::string data_error(Action action) {
     return error.what();
   }
   return "no DataError";
-}
-
-fs::path shipped(const std::string& name) {
-  return fs::path(OPTINC_SOURCE_DIR) / "data" / "traces" / name;
 }
 
 TraceData small_trace() {

@@ -17,11 +17,14 @@
 #include "solver/gradient/quantiser.hpp"
 #include "solver/gradient/statistics.hpp"
 #include "solver/gradient/trace.hpp"
+#include "tests/solver/gradient/shipped.hpp"
 #include "tests/support/brute_force_gradient.hpp"
 #include "tests/support/skip.hpp"
 
 namespace optinc {
 namespace {
+
+using test::shipped;
 
 namespace fs = std::filesystem;
 
@@ -145,10 +148,6 @@ TraceData synthetic(int servers, const std::vector<std::uint64_t>& sizes, bool h
 
 void clear_tensor(TraceData& data, std::size_t tensor) {
   std::fill(data.values[tensor].begin(), data.values[tensor].end(), 0.0F);
-}
-
-fs::path shipped(const std::string& name) {
-  return fs::path(OPTINC_SOURCE_DIR) / "data" / "traces" / name;
 }
 
 struct Published {

@@ -35,7 +35,7 @@ using testing::dense_mzi;
 using testing::haar_orthogonal;
 using testing::haar_unitary;
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 using testing::reference;
 

@@ -28,7 +28,7 @@ namespace {
 
 using testing::haar_unitary;
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 using testing::reference;
 

@@ -33,7 +33,7 @@ using testing::dense_mzi;
 using testing::haar_orthogonal;
 using testing::haar_unitary;
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 const std::complex<double> i_unit(0, 1);
 
 using testing::reference;

@@ -29,7 +29,7 @@ using testing::dense_mesh;
 using testing::haar_unitary;
 using testing::reference;
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 std::vector<MziKind> mzi_kinds() {
   return {MziKind::standard, MziKind::three_splitter, MziKind::crossing};

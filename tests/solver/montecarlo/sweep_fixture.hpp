@@ -19,12 +19,12 @@
 #include "solver/gradient/trace.hpp"
 #include "solver/text.hpp"
 #include "tests/apps/cli_run.hpp"
+#include "tests/apps/shipped.hpp"
 
 namespace optinc::test {
 
 inline const std::string source = OPTINC_SOURCE_DIR;
-inline const std::string trace = source + "/data/traces/resnet50_cifar100.h5";
-inline const std::string llama = source + "/data/traces/llama_wikitext2.h5";
+inline const std::string trace = resnet_trace;
 
 inline std::string config_text(const std::string& sigmas) {
   return "[workload]\ntrace = \"" + trace +

@@ -17,7 +17,7 @@ using namespace optinc::test;
 
 namespace {
 
-constexpr std::uint64_t elements = 2000;
+constexpr std::uint64_t cascade_elements = 2000;
 
 /// A sweep of a cascade of 16 servers over a small synthetic gradient.
 struct CascadeSweep {
@@ -79,7 +79,7 @@ TEST_CASE("an ideal cascade with fraction makes no errors, a naive one makes man
   const Table naive =
       cascade.table("network.cascade=naive report.uniform_codes=true max_codes=20000");
   CHECK(std::abs(number(naive[0], "element_error_rate") - share) <
-        5 * std::sqrt(share * (1 - share) / elements));
+        5 * std::sqrt(share * (1 - share) / cascade_elements));
   CHECK(number(naive[0], "error_share_pm1") == number(naive[0], "element_error_rate"));
   CHECK(number(naive[0], "nmse") > number(fraction[0], "nmse"));
   CHECK(number(naive[0], "uniform_element_error_rate") > 0.1);

@@ -30,7 +30,7 @@ using namespace optinc::test;
 
 TEST_CASE("imperfections off: no element is wrong, on both shipped traces") {
   SweepFixture fixture("0");
-  for (const std::string& path : {trace, llama}) {
+  for (const std::string& path : {trace, llama_trace}) {
     REQUIRE(fixture.sweep({"--fresh", "--set", "workload.trace=" + path}).code == 0);
     const Table rows = parse_table(read_text(fixture.rows));
     REQUIRE(rows.size() == 3);
@@ -153,7 +153,7 @@ TEST_CASE("every built key changes the rows") {
         "workload.rounding=floor",
         "workload.power_of_two_scale=true",
         "workload.stochastic_rounding=true",
-        "workload.trace=" + llama,
+        "workload.trace=" + llama_trace,
         "network.form=pipeline",
         "network.step=relu",
         "network.layer_gain=none",
@@ -348,7 +348,7 @@ TEST_CASE("ideal chips make no error on the first servers of the shipped traces"
   write_text(fixture.config,
              "[network]\nform = \"pipeline\"\n[montecarlo]\nchips = 1\n"
              "[[axis]]\npath = \"workload.trace\"\nvalues = [\"" +
-                 trace + "\", \"" + llama +
+                 trace + "\", \"" + llama_trace +
                  "\"]\n"
                  "[[axis]]\npath = \"workload.bits\"\nvalues = [8, 16]\n"
                  "[[axis]]\npath = \"workload.servers\"\nvalues = [2, 4]\n");

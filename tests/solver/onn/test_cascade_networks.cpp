@@ -75,7 +75,7 @@ double largest_error(const CodeFormat& format, const AnalyticOptions& options) {
   return error;
 }
 
-constexpr double exact = 1e-6;
+constexpr double exact_digits = 1e-6;
 
 TEST_CASE("both levels are exact over their whole alphabets", "[cascade]") {
   for (const Rounding rounding : {Rounding::half_up, Rounding::half_even, Rounding::floor}) {
@@ -85,25 +85,25 @@ TEST_CASE("both levels are exact over their whole alphabets", "[cascade]") {
           for (const int bits : {4, 6}) {
             CAPTURE(servers, bits, static_cast<int>(form), static_cast<int>(rounding));
             const AnalyticOptions options{.form = form, .step = step};
-            CHECK(largest_error(format_of(servers, bits, 0, 1, rounding), options) < exact);
-            CHECK(largest_error(format_of(servers, bits, 1, 0, rounding), options) < exact);
+            CHECK(largest_error(format_of(servers, bits, 0, 1, rounding), options) < exact_digits);
+            CHECK(largest_error(format_of(servers, bits, 1, 0, rounding), options) < exact_digits);
             if (servers * bits > 12) continue;
-            CHECK(largest_error(format_of(servers, bits, 2, 0, rounding), options) < exact);
-            CHECK(largest_error(format_of(servers, bits, 1, 2, rounding), options) < exact);
+            CHECK(largest_error(format_of(servers, bits, 2, 0, rounding), options) < exact_digits);
+            CHECK(largest_error(format_of(servers, bits, 1, 2, rounding), options) < exact_digits);
           }
         }
       }
       const AnalyticOptions pipeline{.form = AnalyticForm::pipeline, .step = step};
       for (const int servers : {8, 16}) {
-        CHECK(largest_error(format_of(servers, 4, 0, 2, rounding), pipeline) < exact);
+        CHECK(largest_error(format_of(servers, 4, 0, 2, rounding), pipeline) < exact_digits);
       }
-      CHECK(largest_error(format_of(3, 4, 1, 0, rounding), pipeline) < exact);
+      CHECK(largest_error(format_of(3, 4, 1, 0, rounding), pipeline) < exact_digits);
       CodeFormat merged = format_of(2, 4, 0, 1, rounding);
       merged.digits_per_input = 2;
-      CHECK(largest_error(merged, pipeline) < exact);
+      CHECK(largest_error(merged, pipeline) < exact_digits);
       merged = format_of(4, 4, 1, 0, rounding);
       merged.digits_per_input = 3;
-      CHECK(largest_error(merged, pipeline) < exact);
+      CHECK(largest_error(merged, pipeline) < exact_digits);
     }
   }
 }
@@ -112,7 +112,7 @@ TEST_CASE("8 bits, 4 x 4 servers: 13^4 and 13^5 codes right", "[cascade]") {
   for (const AnalyticForm form : {AnalyticForm::ripple, AnalyticForm::pipeline}) {
     for (const auto& [takes, gives, codes] : {std::tuple{0, 1, 28561}, std::tuple{1, 0, 371293}}) {
       const CodeFormat format = format_of(4, 8, takes, gives, Rounding::half_up);
-      CHECK(largest_error(format, {.form = form}) < exact);
+      CHECK(largest_error(format, {.form = form}) < exact_digits);
       const Network network = build_analytic_network(format, {.form = form});
       const NetworkAccuracy accuracy =
           measure_accuracy(dense_layers(network), format, cpu(), {.max_codes = 1U << 20U});
@@ -145,7 +145,7 @@ TEST_CASE("ripple levels without a ripple form are refused", "[cascade]") {
   CHECK_THROWS_AS(build_analytic_network(format_of(8, 8, 0, 2, Rounding::half_up), {}),
                   ConfigError);
   CHECK(largest_error(format_of(4, 4, 0, 2, Rounding::half_up), {.form = AnalyticForm::pipeline}) <
-        exact);
+        exact_digits);
 }
 
 }  // namespace

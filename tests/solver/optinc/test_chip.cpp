@@ -21,14 +21,14 @@ constexpr std::uint64_t seed = 7;
 using testing::reference;
 
 /// The unit of 4 servers and 8 bits that the tests disturb.
-struct Unit {
+struct AnalyticUnit {
   const Backend* backend = reference();
   Network network;
   MappedNetwork mapped;
   std::vector<Eigen::MatrixXcd> ideal;
 
-  explicit Unit(AnalyticForm form = AnalyticForm::ripple,
-                Activation step = Activation::clipped_relu)
+  explicit AnalyticUnit(AnalyticForm form = AnalyticForm::ripple,
+                        Activation step = Activation::clipped_relu)
       : network(build_analytic_network(make_code_format(4, 8), {form, step})),
         mapped(map_network(network, {})),
         ideal(compose_ideal(mapped, *backend)) {}
@@ -52,7 +52,7 @@ StaticImperfections coupler_errors(double sigma_rad) {
 }
 
 /// All meshes of a chip (or, with none on, the ideal ones) as one block-diagonal matrix.
-Eigen::MatrixXcd direct_sum(const Unit& unit, const StaticImperfections& imperfections,
+Eigen::MatrixXcd direct_sum(const AnalyticUnit& unit, const StaticImperfections& imperfections,
                             std::uint32_t chip) {
   std::vector<Eigen::MatrixXcd> blocks;
   unit.mapped.for_each_mesh([&](const MappedMesh& mesh, std::size_t, int, bool) {
@@ -73,7 +73,7 @@ Eigen::MatrixXcd direct_sum(const Unit& unit, const StaticImperfections& imperfe
 TEST_CASE("ideal meshes realise the weights and every code is exact", "[chip]") {
   for (const AnalyticForm form : {AnalyticForm::ripple, AnalyticForm::pipeline}) {
     for (const Activation step : {Activation::clipped_relu, Activation::relu}) {
-      const Unit unit(form, step);
+      const AnalyticUnit unit(form, step);
       const ChipOptics chip = unit.chip({}, 3);
       for (std::size_t i = 0; i < chip.layers.size(); ++i) {
         const NetworkLayer& layer = unit.network.layers[i];
@@ -92,7 +92,7 @@ TEST_CASE("ideal meshes realise the weights and every code is exact", "[chip]") 
 }
 
 TEST_CASE("quality is exactly ideal with all imperfections off and only then", "[chip]") {
-  const Unit unit;
+  const AnalyticUnit unit;
   const MeshQuality off = unit.chip({}, 0).quality;
   CHECK(off.matrix_error == 0.0);
   CHECK(off.fidelity == 1.0);
@@ -108,7 +108,7 @@ TEST_CASE("quality is exactly ideal with all imperfections off and only then", "
 }
 
 TEST_CASE("quality is that of the direct sum of all meshes", "[chip]") {
-  const Unit unit;
+  const AnalyticUnit unit;
   StaticImperfections imperfections = phase_errors(0.02);
   imperfections.coupler_sigma_rad = 0.03;
   imperfections.coupler_mean_rad = -0.01;
@@ -124,7 +124,7 @@ TEST_CASE("quality is that of the direct sum of all meshes", "[chip]") {
 }
 
 TEST_CASE("a chip's weight is Re(G U' Sigma V'^H)", "[chip]") {
-  const Unit unit;
+  const AnalyticUnit unit;
   const StaticImperfections imperfections = phase_errors(0.05);
   const ChipOptics chip = unit.chip(imperfections, 2);
   for (std::size_t i = 0; i < chip.layers.size(); ++i) {
@@ -145,7 +145,7 @@ TEST_CASE("a chip's weight is Re(G U' Sigma V'^H)", "[chip]") {
 }
 
 /// Mean and standard error over chips of E^2.
-std::pair<double, double> mean_squared_error(const Unit& unit,
+std::pair<double, double> mean_squared_error(const AnalyticUnit& unit,
                                              const StaticImperfections& imperfections, int chips) {
   double sum = 0;
   double sum_squares = 0;
@@ -164,7 +164,7 @@ TEST_CASE("matrix error follows the first-order law of independent errors", "[ch
   // of n modes has n^2 phases (screen included) and n (n - 1) couplers (laws A3 to A5).
   // Small sigmas, so second order is below 1e-4 of E^2. 6.8 standard errors of 200 chips: a false
   // alarm of 1e-9 with Student's t; the smallness of the error itself is checked too.
-  const Unit unit;
+  const AnalyticUnit unit;
   double modes = 0;
   double phases = 0;
   double couplers = 0;
@@ -186,7 +186,7 @@ TEST_CASE("matrix error follows the first-order law of independent errors", "[ch
 }
 
 TEST_CASE("phase errors alone keep the meshes unitary", "[chip]") {
-  const Unit unit;
+  const AnalyticUnit unit;
   const MeshQuality quality = unit.chip(phase_errors(0.05), 1).quality;
   CHECK(quality.fidelity_normalised == Approx(quality.fidelity).epsilon(1e-12));
   // |Tr| >= Re Tr = N (1 - E^2 / 2) for unitary matrices.
@@ -196,7 +196,7 @@ TEST_CASE("phase errors alone keep the meshes unitary", "[chip]") {
 }
 
 TEST_CASE("chips differ, a chip repeats, and errors grow with sigma", "[chip]") {
-  const Unit unit;
+  const AnalyticUnit unit;
   const auto weight = [&](double sigma_rad, std::uint32_t chip) {
     return unit.chip(phase_errors(sigma_rad), chip).layers[1].weight;
   };
@@ -210,7 +210,7 @@ TEST_CASE("chips differ, a chip repeats, and errors grow with sigma", "[chip]") 
 
 TEST_CASE("calibrated meshes are nearer to ideal ones, and rounding comes after calibration",
           "[chip]") {
-  const Unit unit;
+  const AnalyticUnit unit;
   const auto quality = [&](const StaticImperfections& imperfections, MeshCalibration calibration) {
     return NetworkOptics(
                unit.mapped, unit.ideal, *unit.backend,
@@ -240,7 +240,7 @@ TEST_CASE("calibrated meshes are nearer to ideal ones, and rounding comes after 
 }
 
 TEST_CASE("naive mapping of the exact network fails near 3e-4 rad", "[chip]") {
-  const Unit unit;
+  const AnalyticUnit unit;
   const std::vector<CodeKey> codes = all_codes(unit.network.format, 28561);
   const Eigen::MatrixXd inputs = network_inputs(unit.network.format, codes);
   std::vector<std::int64_t> targets;

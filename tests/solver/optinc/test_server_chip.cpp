@@ -45,7 +45,7 @@ std::vector<CodeKey> codes_of(const CodeFormat& format, const std::vector<std::u
   return codes;
 }
 
-struct Unit {
+struct ServerUnit {
   CodeFormat format = make_code_format(4, 8);
   Network network = build_analytic_network(format, {});
   MappedNetwork mapped = map_network(network, {});
@@ -101,7 +101,7 @@ TEST_CASE("training values give their codes, shared evenly", "[server]") {
 }
 
 TEST_CASE("servers that are alike give what the codes give, bit for bit", "[server]") {
-  const Unit unit;
+  const ServerUnit unit;
   StaticImperfections imperfections;
   imperfections.phase_fabrication_sigma_rad = 0.002;
   const ChipOptics chip = unit.chip(imperfections);
@@ -123,7 +123,7 @@ TEST_CASE("servers that are alike give what the codes give, bit for bit", "[serv
 
 TEST_CASE("a phase common to all servers scales real weights by its cosine", "[server]") {
   // Re(W a e^{i psi}) = cos(psi) W a for the ideal, real W.
-  const Unit unit;
+  const ServerUnit unit;
   const ChipOptics chip = unit.chip({});
   const double phase_rad = 0.4;
   const std::vector<std::uint32_t> values = random_values(unit.format, 40);
@@ -138,7 +138,7 @@ TEST_CASE("a phase common to all servers scales real weights by its cosine", "[s
 
 TEST_CASE("the quadrature of a chip's first layer is the imaginary part of its optics",
           "[server]") {
-  const Unit unit;
+  const ServerUnit unit;
   StaticImperfections imperfections;
   imperfections.phase_fabrication_sigma_rad = 0.1;
   const ChipOptics chip = unit.chip(imperfections);

@@ -27,12 +27,12 @@ Network linear_network(const CodeFormat& format, double scale) {
                       .activation = Activation::identity}}};
 }
 
-struct Unit {
+struct SymbolUnit {
   CodeFormat format = make_code_format(4, 8);
   MappedNetwork mapped;
   std::vector<Eigen::MatrixXcd> ideal;
 
-  explicit Unit(const Network& network)
+  explicit SymbolUnit(const Network& network)
       : mapped(map_network(network, {})), ideal(compose_ideal(mapped, *reference())) {}
 
   NetworkOptics optics(const StaticImperfections& imperfections) const {
@@ -111,7 +111,7 @@ TEST_CASE("transmitted levels have the extinction ratio and the RLM that they ar
 
 TEST_CASE("what level 0 sends is made up for on ideal optics and shows where they err",
           "[symbols]") {
-  const Unit unit(build_analytic_network(make_code_format(4, 8), {}));
+  const SymbolUnit unit(build_analytic_network(make_code_format(4, 8), {}));
   const std::vector<std::uint32_t> values = mixed_values(200);
   StaticImperfections errors;
   errors.phase_fabrication_sigma_rad = 1e-3;
@@ -132,7 +132,7 @@ TEST_CASE("what level 0 sends is made up for on ideal optics and shows where the
 }
 
 TEST_CASE("unequal levels move what the servers send, digit by digit", "[symbols]") {
-  const Unit unit(linear_network(make_code_format(4, 8), 1));
+  const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
   const SymbolEffects effects{.transmitter = {.rlm = 0.8}};
   const std::array<double, 4> levels = transmitted_levels(effects.transmitter, effects.mode);
   const std::vector<std::uint32_t> values = mixed_values(20);
@@ -152,7 +152,7 @@ TEST_CASE("amplifier noise is that of the key times the gain of the layer", "[sy
   constexpr double sigma = 0.01;
   constexpr Eigen::Index samples = 20'000;
   for (const double scale : {1.0, 3.0}) {
-    const Unit unit(linear_network(make_code_format(4, 8), scale));
+    const SymbolUnit unit(linear_network(make_code_format(4, 8), scale));
     SymbolEffects effects;
     effects.noise.amplifier_sigma = sigma;
     const Eigen::MatrixXd outputs =
@@ -173,7 +173,7 @@ TEST_CASE("amplifier noise is that of the key times the gain of the layer", "[sy
 TEST_CASE("intensity noise scales all that a layer detects of a symbol alike", "[symbols]") {
   constexpr double sigma = 0.02;
   constexpr Eigen::Index samples = 20'000;
-  const Unit unit(linear_network(make_code_format(4, 8), 1));
+  const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
   SymbolEffects effects;
   effects.noise.intensity_sigma = sigma;
   const Eigen::MatrixXd outputs =
@@ -189,7 +189,7 @@ TEST_CASE("intensity noise scales all that a layer detects of a symbol alike", "
 TEST_CASE("laser phase noise takes exp(-sigma^2 / 2) of the mean field", "[symbols]") {
   constexpr double sigma_rad = 0.5;
   constexpr Eigen::Index samples = 20'000;
-  const Unit unit(linear_network(make_code_format(4, 8), 1));
+  const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
   SymbolEffects effects;
   effects.noise.laser_phase_sigma_rad = sigma_rad;
   const Eigen::MatrixXd outputs =
@@ -207,7 +207,7 @@ TEST_CASE("laser phase noise takes exp(-sigma^2 / 2) of the mean field", "[symbo
 TEST_CASE("phase jitter: E^2 = N sigma^2 over its realizations, new ones each time", "[symbols]") {
   // The law A4 of a mesh with N^2 phases in error, for two meshes of four modes.
   constexpr std::uint32_t count = 2000;
-  const Unit unit(linear_network(make_code_format(4, 8), 1));
+  const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
   for (const double sigma_rad : {0.005, 0.01}) {
     StaticImperfections imperfections;
     imperfections.phase_jitter_sigma_rad = sigma_rad;
@@ -225,7 +225,7 @@ TEST_CASE("phase jitter: E^2 = N sigma^2 over its realizations, new ones each ti
 }
 
 TEST_CASE("symbols take the realizations of the jitter in turn", "[symbols]") {
-  const Unit unit(linear_network(make_code_format(4, 8), 1));
+  const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
   StaticImperfections imperfections;
   imperfections.phase_jitter_sigma_rad = 0.1;
   const SymbolEffects effects{.jitter_realizations = 3};
@@ -237,7 +237,7 @@ TEST_CASE("symbols take the realizations of the jitter in turn", "[symbols]") {
 }
 
 TEST_CASE("noise belongs to the symbol, not to how symbols are cut into pieces", "[symbols]") {
-  const Unit unit(build_analytic_network(make_code_format(4, 8), {}));
+  const SymbolUnit unit(build_analytic_network(make_code_format(4, 8), {}));
   StaticImperfections imperfections;
   imperfections.phase_jitter_sigma_rad = 0.01;
   const SymbolEffects effects{
@@ -261,7 +261,7 @@ TEST_CASE("noise belongs to the symbol, not to how symbols are cut into pieces",
 }
 
 TEST_CASE("effects of size zero change no bit", "[symbols]") {
-  const Unit unit(build_analytic_network(make_code_format(4, 8), {}));
+  const SymbolUnit unit(build_analytic_network(make_code_format(4, 8), {}));
   const std::vector<std::uint32_t> values = mixed_values(100);
   const Eigen::MatrixXd plain = unit.chip({}).outputs(values, 0);
   CHECK(unit.chip({.transmitter = {.rlm = 1}, .noise = {}, .jitter_realizations = 2})
@@ -275,7 +275,7 @@ TEST_CASE("effects of size zero change no bit", "[symbols]") {
 
 TEST_CASE("drift: E^2 = N sigma^2 (1 - exp(-2 t / tau)), and calibration does not know of it",
           "[symbols]") {
-  const Unit unit(linear_network(make_code_format(4, 8), 1));
+  const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
   constexpr double sigma_rad = 0.02;
   constexpr std::uint32_t chips = 2000;
   for (const MeshCalibration calibration : {MeshCalibration::none, MeshCalibration::local}) {
