@@ -2,6 +2,7 @@
 #include "solver/montecarlo/chip_runner.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -113,18 +114,32 @@ bool servers_differ(const CombinerImperfections& combiner) {
          combiner.server_phase_sigma_rad != 0;
 }
 
-std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
-                                          const std::vector<std::int64_t>& decoded) {
+/// A chip of a seed.
+struct ChipNumber {
+  std::uint64_t seed{};
+  std::uint32_t chip{};
+};
+
+/// The receiver of a unit. Args: copies, receivers that share the light of its outputs.
+ReceiverOptions receiver_options(const PointTask& task, const ChipNumber& number, std::size_t unit,
+                                 int copies) {
+  ReceiverOptions options(task.calibration);
+  options.link = ReceiverLink(task.receiver, copies);
+  options.noise.seed = number.seed;
+  options.noise.chip = number.chip;
+  options.noise.mesh_id = static_cast<std::uint16_t>(unit);
+  return options;
+}
+
+std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries, const Decoded& decoded) {
   std::vector<TensorMetrics> metrics;
   for (const TensorStatistics& tensor : entries.tensors) {
-    std::vector<std::int64_t> own;
-    own.reserve(tensor.place.size());
-    for (const std::size_t place : tensor.place) own.push_back(decoded[place]);
     std::uint64_t elements = 0;
     for (const CodeStatistics& code : tensor.table.statistics) elements += code.count;
     metrics.push_back({.name = tensor.name,
                        .elements = elements,
-                       .gradient = gradient_metrics(entries.format, tensor.table, own)});
+                       .gradient = gradient_metrics(entries.format, tensor.table,
+                                                    select(decoded, tensor.place))});
   }
   return metrics;
 }
@@ -166,6 +181,7 @@ PointTask ChipRunner::task(std::size_t point) {
                 .ablation = ablation_of(config),
                 .calibration = choice<MeshCalibration>(config, "network.calibration")};
   task.combiner = combiner_of(config);
+  task.receiver = receiver_of(config);
   task.calibration = choice<Calibration>(config, "receiver.calibration");
   task.evaluation = evaluation_of(config);
   validate(task.combiner);
@@ -328,7 +344,8 @@ EvaluationSize ChipRunner::evaluation_size(const PointTask& task) {
   const bool by_server = task.evaluation.kind != Evaluation::codes;
   EvaluationSize size{.codes = 0,
                       .entries = work->entries.total.codes.size(),
-                      .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0};
+                      .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0,
+                      .random_digits = task.receiver.noisy() ? task.format.digits() : 0};
   for (const CodeSet& unit : work->units) size.codes += unit.codes.size();
   return size;
 }
@@ -386,25 +403,26 @@ std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& tas
   const std::shared_ptr<const std::vector<Optics>> units = optics(task);
   for (const Optics& unit : *units) used->optics.push_back(unit.network.chip(seed, chip));
   const Workload& work = *used->workload;
+  const ReceiverOptions receiver = receiver_options(task, {seed, chip}, 0, task.format.servers);
   if (task.cascade) {
     used->cascade = cascade_chip(task, *used, seed, chip);
-    used->decoded = used->cascade->decode(work.entries.values);
+    used->decoded = used->cascade->decisions(work.entries.values);
   } else if (task.evaluation.kind == Evaluation::codes) {
-    use_codes(task, *used);
+    use_codes(receiver, *used);
   } else {
     used->servers.emplace(task.format, used->optics.front(),
                           combiner_weights(task.combiner, task.format, seed, chip), backend_,
-                          task.calibration, work.units.front().codes);
-    used->decoded = used->servers->decode(work.entries.values);
+                          receiver, work.units.front().codes);
+    used->decoded = used->servers->decisions(work.entries.values);
   }
   return used;
 }
 
-void ChipRunner::use_codes(const PointTask& task, ChipInUse& used) const {
+void ChipRunner::use_codes(const ReceiverOptions& receiver, ChipInUse& used) const {
   const CodeSet& codes = used.workload->units.front();
   const Eigen::MatrixXd outputs = backend_.evaluate_codes(used.optics.front().layers, codes.inputs);
-  used.calibration = fit_calibration(task.calibration, outputs, codes.targets);
-  used.decoded = decode(outputs, used.calibration);
+  used.receiver.emplace(receiver, outputs, codes.targets);
+  used.decoded = used.receiver->decisions(outputs);
 }
 
 std::unique_ptr<CascadeChip> ChipRunner::cascade_chip(const PointTask& task, const ChipInUse& used,
@@ -413,17 +431,20 @@ std::unique_ptr<CascadeChip> ChipRunner::cascade_chip(const PointTask& task, con
   std::vector<UnitChip> units;
   int first_server = 0;
   for (std::size_t i = 0; i < used.optics.size(); ++i) {
-    const CodeFormat& format =
-        i + 1 == used.optics.size() ? task.cascade->level2 : task.cascade->level1;
+    const bool last = i + 1 == used.optics.size();
+    const CodeFormat& format = last ? task.cascade->level2 : task.cascade->level1;
+    // A unit of level 1 has one receiver, that of level 2; its own outputs go to all servers.
+    const ReceiverOptions receiver =
+        receiver_options(task, {seed, chip}, i, last ? task.format.servers : 1);
     const CodeSet& codes = used.workload->units[i];
     if (servers_differ(task.combiner)) {
       units.emplace_back(std::in_place_type<ServerChip>, format, used.optics[i],
                          combiner_weights(task.combiner, format, seed, chip,
                                           static_cast<std::uint16_t>(first_server)),
-                         backend_, task.calibration, codes.codes);
+                         backend_, receiver, codes.codes);
     } else {
-      units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i], backend_,
-                         task.calibration, codes);
+      units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i], backend_, receiver,
+                         codes);
     }
     first_server += format.servers;
   }
@@ -453,33 +474,58 @@ double ChipRunner::uniform_error_rate(const PointTask& task, std::uint64_t seed,
   if (task.cascade) {
     return optinc::uniform_error_rate(*chip.cascade, *task.cascade, {.tuples = most, .seed = seed});
   }
-  return 1 - measure_accuracy(chip.optics.front().layers, task.format, backend_,
-                              {.max_codes = most, .seed = seed},
-                              chip.servers ? chip.servers->calibration() : chip.calibration)
-                 .accuracy();
+  const Receiver& receiver = chip.servers ? chip.servers->receiver() : *chip.receiver;
+  double wrong = 0;
+  const auto add = [&](const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets) {
+    const std::vector<double> shares = wrong_probabilities(receiver.decisions(outputs), targets);
+    wrong = std::accumulate(shares.begin(), shares.end(), wrong);
+  };
+  const auto codes = static_cast<double>(visit_outputs(
+      chip.optics.front().layers, task.format, backend_, {.max_codes = most, .seed = seed}, add));
+  // Without chance the number of an accuracy, to the bit.
+  return receiver.random() ? wrong / codes : 1 - (codes - wrong) / codes;
 }
 
 ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
   return result(task, seed, *use_chip(task, seed, chip));
 }
 
+ChipRunner::ElementDecoder ChipRunner::element_decoder(const PointTask& task, ChipInUse& chip,
+                                                       const ReceiverOptions& receiver) const {
+  const auto of = [](auto* decoder) -> ElementDecoder {
+    return [decoder](std::span<const std::uint32_t> values, std::uint64_t first_element) {
+      return decoder->decode(values, first_element);
+    };
+  };
+  if (chip.cascade) return of(chip.cascade.get());
+  if (chip.servers) return of(&*chip.servers);
+  const auto unit = std::make_shared<CodeChip>(task.format, chip.optics.front(), backend_, receiver,
+                                               chip.workload->units.front());
+  return [unit](std::span<const std::uint32_t> values, std::uint64_t first_element) {
+    return unit->decode(values, first_element);
+  };
+}
+
+PieceDecoder ChipRunner::piece_decoder(const PointTask& task, ChipInUse& chip,
+                                       const ReceiverOptions& receiver) {
+  if (chip.receiver && !chip.receiver->random()) {
+    return code_decoder(task.format, chip.workload->units.front().codes,
+                        std::get<std::vector<std::int64_t>>(chip.decoded));
+  }
+  std::vector<std::uint64_t> starts = {0};  // of the tensors, in their concatenation
+  for (const TraceTensor& tensor : *tensors(task))
+    starts.push_back(starts.back() + tensor.elements);
+  return [decode = element_decoder(task, chip, receiver), starts = std::move(starts),
+          servers = static_cast<std::size_t>(task.format.servers)](const QuantisedPiece& piece) {
+    return decode({piece.values, piece.count * servers}, starts[piece.tensor] + piece.first);
+  };
+}
+
 ChipResult ChipRunner::write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
                              const std::filesystem::path& path, const TraceAttributes& attributes) {
   const std::unique_ptr<ChipInUse> used = use_chip(task, seed, chip);
-  const auto by_values = [&](auto& decoder) -> PieceDecoder {
-    return [&](const QuantisedPiece& piece) {
-      const auto servers = static_cast<std::size_t>(task.format.servers);
-      return decoder.decode({piece.values, piece.count * servers});
-    };
-  };
-  PieceDecoder decoder;
-  if (used->cascade) {
-    decoder = by_values(*used->cascade);
-  } else if (used->servers) {
-    decoder = by_values(*used->servers);
-  } else {
-    decoder = code_decoder(task.format, used->workload->units.front().codes, used->decoded);
-  }
+  const PieceDecoder decoder =
+      piece_decoder(task, *used, receiver_options(task, {seed, chip}, 0, task.format.servers));
   const std::lock_guard lock(hdf5_mutex_);
   write_average(path, *open_source(task.source), task.format, task.quantiser, decoder, attributes);
   return result(task, seed, *used);

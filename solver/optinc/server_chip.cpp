@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/optinc/server_chip.hpp"
 
-#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/optinc/batches.hpp"
 
 namespace optinc {
 
@@ -96,30 +96,32 @@ std::vector<std::uint32_t> training_values(const CodeFormat& format,
 }
 
 ServerChip::ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
-                       const Backend& backend, Calibration calibration,
+                       const Backend& backend, ReceiverOptions receiver,
                        const std::vector<CodeKey>& codes)
     : format_(format),
       backend_(backend),
       weights_(std::move(weights)),
-      layers_(layers_for_fields(chip)) {
-  calibration_ = fit_calibration(calibration, outputs(training_values(format, codes)),
-                                 target_values(format, codes));
-}
+      layers_(layers_for_fields(chip)),
+      receiver_(std::move(receiver), outputs(training_values(format, codes)),
+                target_values(format, codes)) {}
 
 Eigen::MatrixXd ServerChip::outputs(std::span<const std::uint32_t> values) const {
   return backend_.evaluate_codes(layers_, combined_fields(format_, weights_, values));
 }
 
-std::vector<std::int64_t> ServerChip::decode(std::span<const std::uint32_t> values) const {
-  constexpr std::size_t batch_elements = 16384;
-  const std::size_t batch = batch_elements * static_cast<std::size_t>(format_.servers);
-  std::vector<std::int64_t> decoded;
-  for (std::size_t first = 0; first < values.size(); first += batch) {
-    const auto part = values.subspan(first, std::min(batch, values.size() - first));
-    const std::vector<std::int64_t> integers = optinc::decode(outputs(part), calibration_);
-    decoded.insert(decoded.end(), integers.begin(), integers.end());
-  }
-  return decoded;
+std::vector<std::int64_t> ServerChip::decode(std::span<const std::uint32_t> values,
+                                             std::uint64_t first_element) const {
+  return in_batches<std::vector<std::int64_t>>(
+      format_.servers, values, [&](std::span<const std::uint32_t> part, std::uint64_t first) {
+        return receiver_.decode(outputs(part), first_element + first);
+      });
+}
+
+Decoded ServerChip::decisions(std::span<const std::uint32_t> values) const {
+  return in_batches<Decoded>(format_.servers, values,
+                             [&](std::span<const std::uint32_t> part, std::uint64_t /*first*/) {
+                               return receiver_.decisions(outputs(part));
+                             });
 }
 
 }  // namespace optinc

@@ -41,13 +41,18 @@ class ServerChip {
  public:
   /// Calibrates the receiver on training_values of `codes`.
   ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
-             const Backend& backend, Calibration calibration, const std::vector<CodeKey>& codes);
+             const Backend& backend, ReceiverOptions receiver, const std::vector<CodeKey>& codes);
 
   /// Integer decoded for each element from what the servers send, `values[element * servers +
-  /// server]`. Memory beyond the result does not grow with the number of elements.
-  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values) const;
+  /// server]`. Args: first_element, number of the first in the random streams. Memory beyond the
+  /// result does not grow with the number of elements.
+  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values,
+                                   std::uint64_t first_element = 0) const;
 
-  const std::vector<OutputCalibration>& calibration() const { return calibration_; }
+  /// Likewise, the distribution of that integer where chance decides.
+  Decoded decisions(std::span<const std::uint32_t> values) const;
+
+  const Receiver& receiver() const { return receiver_; }
 
  private:
   Eigen::MatrixXd outputs(std::span<const std::uint32_t> values) const;
@@ -56,7 +61,7 @@ class ServerChip {
   const Backend& backend_;
   Eigen::MatrixXcd weights_;
   std::vector<RealLayer> layers_;  ///< the first takes combined_fields
-  std::vector<OutputCalibration> calibration_;
+  Receiver receiver_;
 };
 
 }  // namespace optinc

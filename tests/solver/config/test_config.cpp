@@ -148,7 +148,7 @@ TEST_CASE("mistakes are named with their place") {
       {"[[axis]]\npath = \"workload.bits\"\nvalues = [4, 99]\n", {"c.toml:3:14", "99"}},
       {"[[axis]]\npath = \"workload.bits\"\nlinspace = [4, 8]\n", {"[first value, last value"}},
       {"[[axis]]\npath = \"workload.bits\"\nlinspace = [4, 8, 0]\n", {"count = 0"}},
-      {"[[axis]]\npath = \"imperfections.receiver.adc_bits\"\nvalues = [4]\n", {"not built yet"}},
+      {"[[axis]]\npath = \"imperfections.laser.linewidth_hz\"\nvalues = [4]\n", {"not built yet"}},
       {"network.file = \"n.h5\"\nworkload.bits = 8\n", {"workload.bits", "leave one out"}}};
   for (const Case& mistake : cases) {
     const std::string message = error_of(mistake.text);
