@@ -151,7 +151,7 @@ TEST_CASE("symbol error rate of ideal chips is that of their link") {
   CHECK(sweep.metric(at_power(-2), "symbol_error_rate") == Approx(rate / 4).epsilon(1e-6));
 }
 
-TEST_CASE("codes, tuples and a sample of everything give the same expectations") {
+TEST_CASE("every kind of evaluation gives the same expectations") {
   const NoisySweep sweep;
   const Table codes = sweep.table(at_power(-8));
   for (const std::string evaluation : {"tuples", "sampled"}) {

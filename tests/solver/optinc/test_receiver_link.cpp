@@ -14,7 +14,10 @@ namespace optinc {
 namespace {
 
 /// Probability that a unit normal exceeds x, in long double.
-long double q_function(long double x) { return std::erfc(x / std::sqrt(2.0L)) / 2; }
+template <class Real>
+long double q_function(Real x) {
+  return std::erfc(static_cast<long double>(x) / std::sqrt(2.0L)) / 2;
+}
 
 double dbm_w(double dbm) { return 1e-3 * std::pow(10, dbm / 10); }
 
@@ -61,8 +64,7 @@ Receiver receiver_of(const ReceiverImperfections& imperfections, int copies = 1,
 TEST_CASE("PAM4 symbol error rates are 3/2 Q(d / sigma), far into the tail", "[receiver]") {
   // Noise of the outputs alone is the same at every level; d is half a digit.
   for (const double distance : {1.0, 2.0, 3.414, 4.835, 6.063, 7.091, 8.0}) {
-    const auto expected =
-        static_cast<double>(1.5L * q_function(static_cast<long double>(distance)));
+    const auto expected = static_cast<double>(1.5L * q_function(distance));
     CHECK(symbol_error_rate(ReceiverLink(), 0.5 / distance) == Approx(expected).epsilon(1e-12));
   }
   // The table of the literature: 4.8e-4 is the limit of Ethernet, 1.9e-5 that of 8-bit values.
@@ -106,15 +108,12 @@ TEST_CASE("every digit's probability keeps its precision", "[receiver]") {
       const DigitProbabilities digits = digit_probabilities(thresholds, mean, sigma);
       CHECK(std::accumulate(digits.begin(), digits.end(), 0.0) == Approx(1).epsilon(1e-14));
       for (std::size_t i = 0; i < digits.size(); ++i) {
-        const long double above =
-            i == 0 ? 1 : q_function((static_cast<double>(i) - 0.5L - mean) / sigma);
-        const long double beyond =
-            i == 3 ? 0 : q_function((static_cast<double>(i) + 0.5L - mean) / sigma);
+        const auto digit = static_cast<double>(i);
+        const long double above = i == 0 ? 1 : q_function((digit - 0.5 - mean) / sigma);
+        const long double beyond = i == 3 ? 0 : q_function((digit + 0.5 - mean) / sigma);
         // Where the tails above cancel, those below do not.
-        const long double under =
-            i == 3 ? 1 : q_function((mean - static_cast<double>(i) - 0.5L) / sigma);
-        const long double below =
-            i == 0 ? 0 : q_function((mean - static_cast<double>(i) + 0.5L) / sigma);
+        const long double under = i == 3 ? 1 : q_function((mean - digit - 0.5) / sigma);
+        const long double below = i == 0 ? 0 : q_function((mean - digit + 0.5) / sigma);
         const long double expected = above > 0.5L ? under - below : above - beyond;
         CAPTURE(mean, sigma, i);
         CHECK(digits[i] == Approx(static_cast<double>(expected)).epsilon(1e-11));
@@ -260,7 +259,7 @@ TEST_CASE("a receiver on which nothing acts is the slicer, bit for bit", "[recei
   for (Eigen::Index i = 0; i < outputs.cols(); ++i) {
     targets[static_cast<std::size_t>(i)] = (i * 7) % 16;
     outputs(0, i) = static_cast<double>((i * 7) % 4) + 0.49 * std::sin(static_cast<double>(i));
-    outputs(1, i) = static_cast<double>((i * 7) % 16 / 4) * 0.8 - 0.5;
+    outputs(1, i) = 0.8 * digit_of((i * 7) % 16, 1) - 0.5;
   }
   for (const Calibration mode : {Calibration::none, Calibration::gain, Calibration::affine}) {
     const std::vector<std::int64_t> expected =
@@ -290,7 +289,7 @@ TEST_CASE("calibration moves the thresholds to the response of an output", "[rec
   for (std::size_t i = 0; i < 4; ++i) {
     const ReceivedDigit received = options.link.receive(0.7 * static_cast<double>(i) + 0.4);
     const double half = 0.35 / received.sigma;
-    const double tails = static_cast<double>(q_function(static_cast<long double>(half)));
+    const double tails = static_cast<double>(q_function(half));
     CHECK(wrong_probability(decisions[i], static_cast<std::int64_t>(i)) ==
           Approx((i == 0 || i == 3 ? 1 : 2) * tails).epsilon(1e-9));
   }
