@@ -18,6 +18,9 @@ enum class DrawId : std::uint16_t {
   third_coupler = 4,          ///< element = MZI in flat order; first normal: its third coupler
   combiner = 5,               ///< mesh_id = server, element = group; normals: amplitude, phase
   server_phase = 6,           ///< mesh_id = server; first normal: phase of its laser's path
+  receiver_noise = 7,         ///< mesh_id = unit of a cascade, symbol = low half of the number of a
+                              ///< gradient's element, element = its high half << 8 | output digit;
+                              ///< first normal: noise of the photocurrent
   drift = 8,                  ///< element = MZI in flat order; normals: theta, phi; symbol = node
                               ///< of the path (OrnsteinUhlenbeck)
   drift_output_screen = 9,    ///< likewise, element = mode; first normal: screen phase

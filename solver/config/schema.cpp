@@ -241,7 +241,10 @@ void add_link(Keys& keys) {
                       "static Gaussian phase error per chip, server and input of the network"));
   keys.push_back(real(p + "laser.server_phase_sigma_rad", 0.0, 0, pi, "rad",
                       "static Gaussian phase error per chip and server"));
-  keys.push_back(unbuilt_real(p + "laser.power_dbm", -100, 100, "dBm", "source power"));
+  keys.push_back(real(p + "laser.power_dbm", none, -100, 100, "dBm",
+                      "power of the highest level at the modulators behind the last layer; with "
+                      "receiver.responsivity_a_w and receiver.bandwidth_ghz switches the noise of "
+                      "the receivers on"));
   keys.push_back(real(p + "laser.rin_db_hz", none, -300, -60, "dB/Hz",
                       "relative intensity noise of the sources, over receiver.bandwidth_ghz; new "
                       "for every symbol and layer; unset: none"));
@@ -258,14 +261,21 @@ void add_link(Keys& keys) {
   keys.push_back(real(p + "amplifier.noise_sigma", none, 0, 1000, "",
                       "Gaussian noise of every detected output ahead of the gain of its layer, in "
                       "digits, new for every symbol; unset: none"));
-  keys.push_back(unbuilt_real(p + "receiver.responsivity_a_w", 0, unbounded, "A/W",
-                              "photodiode responsivity"));
-  keys.push_back(unbuilt_real(p + "receiver.dark_na", 0, unbounded, "nA", "dark current"));
-  keys.push_back(unbuilt_real(p + "receiver.thermal_pa_rthz", 0, unbounded, "pA/sqrt(Hz)",
-                              "input-referred amplifier noise"));
-  keys.push_back(real(p + "receiver.bandwidth_ghz", none, 1e-6, 1e6, "GHz",
-                      "bandwidth of the noise of receivers; unset: none"));
-  keys.push_back(unbuilt(integer(p + "receiver.adc_bits", none, 1, 16, "converter resolution")));
+  keys.push_back(
+      real(p + "splitter.excess_db", none, 0, 100, "dB",
+           "loss of the splitter behind the last layer beside its division by the number "
+           "of servers; unset: 0"));
+  keys.push_back(
+      real(p + "receiver.responsivity_a_w", none, 1e-3, 1e3, "A/W", "photodiode responsivity"));
+  keys.push_back(
+      real(p + "receiver.dark_na", none, 0, 1e9, "nA", "dark current of the photodiode; unset: 0"));
+  keys.push_back(real(p + "receiver.thermal_pa_rthz", none, 0, 1e9, "pA/sqrt(Hz)",
+                      "input-referred amplifier noise; unset: 0"));
+  keys.push_back(real(p + "receiver.bandwidth_ghz", none, 0, 1e6, "GHz",
+                      "noise bandwidth of the receiver; 0: no noise"));
+  keys.push_back(integer(p + "receiver.adc_bits", none, 1, 16,
+                         "receiver's converter: 2^bits steps over the span of the levels and a "
+                         "sixth of it beyond either end; unset: exact"));
   keys.push_back(choice("receiver.calibration", Text("affine"), {"none", "gain", "affine"}, {},
                         "what the receiver fits per output on the chip's own codes"));
   keys.push_back(choice("combiner.mode", Text("coherent"), {"coherent", "incoherent"}, {},

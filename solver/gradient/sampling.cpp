@@ -129,22 +129,20 @@ TraceStatistics sample_trace(const GradientSource& source, const CodeFormat& for
   return result;
 }
 
-SamplingIntervals sampling_intervals(const TraceStatistics& sample,
-                                     const std::vector<std::int64_t>& decoded,
+SamplingIntervals sampling_intervals(const TraceStatistics& sample, const Decoded& decoded,
                                      const GradientMetrics& metrics) {
-  if (decoded.size() < 2 || decoded.size() == sample.elements) return exact_intervals(metrics);
-  const CodeFormat& format = sample.format;
-  const std::vector<std::int64_t> targets = target_values(format, sample.total.codes);
-  const auto count = static_cast<double>(decoded.size());
-  std::vector<double> wrong(decoded.size());
-  std::vector<double> excess(decoded.size());  // (g_hat - g)^2 - nmse g^2
+  const std::size_t elements = size_of(decoded);
+  if (elements < 2 || elements == sample.elements) return exact_intervals(metrics);
+  const CodeTable& table = sample.total;
+  const auto count = static_cast<double>(elements);
+  const std::vector<double> wrong =
+      wrong_probabilities(decoded, target_values(sample.format, table.codes));
+  // (g_hat - g)^2 - nmse g^2
+  std::vector<double> excess = squared_errors(sample.format, table, decoded);
   double mean_g2 = 0;
-  for (std::size_t i = 0; i < decoded.size(); ++i) {
-    const CodeStatistics& element = sample.total.statistics[i];
-    wrong[i] = decoded[i] == targets[i] ? 0 : 1;
-    excess[i] = squared_error(format, sample.total.codes[i], element, decoded[i]) -
-                metrics.nmse * element.sum_g2;
-    mean_g2 += element.sum_g2 / count;
+  for (std::size_t i = 0; i < elements; ++i) {
+    excess[i] -= metrics.nmse * table.statistics[i].sum_g2;
+    mean_g2 += table.statistics[i].sum_g2 / count;
   }
   const double nmse_error = std::sqrt(mean_variance(excess, sample.elements)) / mean_g2;
   return {.element_error_rate =

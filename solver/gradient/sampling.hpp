@@ -40,12 +40,12 @@ struct SamplingIntervals {
   Interval nmse;
 };
 
-/// Intervals around `metrics`, those of a sample by sample_trace of which entry i decodes to
-/// `decoded[i]`. The variance of a mean over a systematic sample is estimated from the differences
-/// of neighbours (Wolter, J. Am. Stat. Assoc. 79, 781, 1984), with the finite-population factor;
-/// the ratio nmse is linearised.
-SamplingIntervals sampling_intervals(const TraceStatistics& sample,
-                                     const std::vector<std::int64_t>& decoded,
+/// Intervals around `metrics`, those of a sample by sample_trace of which entry i decodes to entry
+/// i of `decoded`. Where chance decides, what an element counts is its expected value. The variance
+/// of a mean over a systematic sample is estimated from the differences of neighbours (Wolter, J.
+/// Am. Stat. Assoc. 79, 781, 1984), with the finite-population factor; the ratio nmse is
+/// linearised.
+SamplingIntervals sampling_intervals(const TraceStatistics& sample, const Decoded& decoded,
                                      const GradientMetrics& metrics);
 
 /// What an evaluation of every element knows: intervals without width.

@@ -2,6 +2,7 @@
 #include "solver/montecarlo/chip_runner.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -114,18 +115,37 @@ bool symbols_differ(const PointTask& task) {
          combiner.server_phase_sigma_rad != 0 || !task.symbols.none();
 }
 
-std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries,
-                                          const std::vector<std::int64_t>& decoded) {
+/// Whether chance decides between digits.
+bool random_decisions(const PointTask& task) {
+  return task.receiver.noisy() || task.symbols.noise.amplifier_sigma != 0;
+}
+
+/// A chip of a seed.
+struct ChipNumber {
+  std::uint64_t seed{};
+  std::uint32_t chip{};
+};
+
+/// The receiver of a unit. Args: copies, receivers that share the light of its outputs.
+ReceiverOptions receiver_options(const PointTask& task, const ChipNumber& number, std::size_t unit,
+                                 int copies) {
+  ReceiverOptions options(task.calibration);
+  options.link = ReceiverLink(task.receiver, copies);
+  options.noise.seed = number.seed;
+  options.noise.chip = number.chip;
+  options.noise.mesh_id = static_cast<std::uint16_t>(unit);
+  return options;
+}
+
+std::vector<TensorMetrics> tensor_metrics(const TraceStatistics& entries, const Decoded& decoded) {
   std::vector<TensorMetrics> metrics;
   for (const TensorStatistics& tensor : entries.tensors) {
-    std::vector<std::int64_t> own;
-    own.reserve(tensor.place.size());
-    for (const std::size_t place : tensor.place) own.push_back(decoded[place]);
     std::uint64_t elements = 0;
     for (const CodeStatistics& code : tensor.table.statistics) elements += code.count;
     metrics.push_back({.name = tensor.name,
                        .elements = elements,
-                       .gradient = gradient_metrics(entries.format, tensor.table, own)});
+                       .gradient = gradient_metrics(entries.format, tensor.table,
+                                                    select(decoded, tensor.place))});
   }
   return metrics;
 }
@@ -173,6 +193,7 @@ PointTask ChipRunner::task(std::size_t point) {
                 .calibration = choice<MeshCalibration>(config, "network.calibration")};
   task.combiner = combiner_of(config);
   task.symbols = symbol_effects_of(config);
+  task.receiver = receiver_of(config);
   task.calibration = choice<Calibration>(config, "receiver.calibration");
   task.evaluation = evaluation_of(config);
   validate(task.combiner);
@@ -336,6 +357,7 @@ EvaluationSize ChipRunner::evaluation_size(const PointTask& task) {
   EvaluationSize size{.codes = 0,
                       .entries = work->entries.total.codes.size(),
                       .servers = by_server ? static_cast<std::size_t>(task.format.servers) : 0,
+                      .random_digits = random_decisions(task) ? task.format.digits() : 0,
                       .jitter_realizations = task.symbols.jitter_realizations};
   for (const CodeSet& unit : work->units) size.codes += unit.codes.size();
   return size;
@@ -398,33 +420,34 @@ std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& tas
     used->jittered.push_back(unit.network.jittered(seed, chip, task.symbols.jitter_realizations));
   }
   const Workload& work = *used->workload;
+  const ReceiverOptions receiver = receiver_options(task, {seed, chip}, 0, task.format.servers);
   if (task.cascade) {
     used->cascade = cascade_chip(task, *used, seed, chip);
-    used->decoded = used->cascade->decode(work.entries.values);
+    used->decoded = used->cascade->decisions(work.entries.values);
   } else if (task.evaluation.kind == Evaluation::codes) {
-    use_codes(task, *used);
+    use_codes(receiver, *used);
   } else {
-    used->servers.emplace(server_chip(task, *used, 0, {.seed = seed, .chip = chip}));
-    used->decoded = used->servers->decode(work.entries.values);
+    used->servers.emplace(server_chip(task, *used, 0, {.seed = seed, .chip = chip}, receiver));
+    used->decoded = used->servers->decisions(work.entries.values);
   }
   return used;
 }
 
-void ChipRunner::use_codes(const PointTask& task, ChipInUse& used) const {
+void ChipRunner::use_codes(const ReceiverOptions& receiver, ChipInUse& used) const {
   const CodeSet& codes = used.workload->units.front();
   const Eigen::MatrixXd outputs = backend_.evaluate_codes(used.optics.front().layers, codes.inputs);
-  used.calibration = fit_calibration(task.calibration, outputs, codes.targets);
-  used.decoded = decode(outputs, used.calibration);
+  used.receiver.emplace(receiver, outputs, codes.targets);
+  used.decoded = used.receiver->decisions(outputs);
 }
 
 ServerChip ChipRunner::server_chip(const PointTask& task, const ChipInUse& used, std::size_t unit,
-                                   const SymbolStreams& streams) const {
+                                   const SymbolStreams& streams, ReceiverOptions receiver) const {
   const CodeFormat& format = unit_format(task, unit);
   return {format,
           used.optics[unit],
           combiner_weights(task.combiner, format, streams.seed, streams.chip, streams.first_server),
           backend_,
-          task.calibration,
+          std::move(receiver),
           used.workload->units[unit].codes,
           task.symbols,
           streams,
@@ -437,16 +460,20 @@ std::unique_ptr<CascadeChip> ChipRunner::cascade_chip(const PointTask& task, con
   std::vector<UnitChip> units;
   int first_server = 0;
   for (std::size_t i = 0; i < used.optics.size(); ++i) {
+    const bool last = i + 1 == used.optics.size();
     const CodeFormat& format = unit_format(task, i);
+    // A unit of level 1 has one receiver, that of level 2; its own outputs go to all servers.
+    const ReceiverOptions receiver =
+        receiver_options(task, {seed, chip}, i, last ? task.format.servers : 1);
     if (symbols_differ(task)) {
-      units.emplace_back(server_chip(task, used, i,
-                                     {.seed = seed,
-                                      .chip = chip,
-                                      .unit = static_cast<std::uint16_t>(i),
-                                      .first_server = static_cast<std::uint16_t>(first_server)}));
+      const SymbolStreams streams{.seed = seed,
+                                  .chip = chip,
+                                  .unit = static_cast<std::uint16_t>(i),
+                                  .first_server = static_cast<std::uint16_t>(first_server)};
+      units.emplace_back(server_chip(task, used, i, streams, receiver));
     } else {
-      units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i], backend_,
-                         task.calibration, used.workload->units[i]);
+      units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i], backend_, receiver,
+                         used.workload->units[i]);
     }
     first_server += format.servers;
   }
@@ -483,34 +510,58 @@ double ChipRunner::uniform_error_rate(const PointTask& task, std::uint64_t seed,
   if (task.cascade) {
     return optinc::uniform_error_rate(*chip.cascade, *task.cascade, {.tuples = most, .seed = seed});
   }
-  return 1 - measure_accuracy(chip.optics.front().layers, task.format, backend_,
-                              {.max_codes = most, .seed = seed},
-                              chip.servers ? chip.servers->calibration() : chip.calibration)
-                 .accuracy();
+  const Receiver& receiver = chip.servers ? chip.servers->receiver() : *chip.receiver;
+  double wrong = 0;
+  const auto add = [&](const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets) {
+    const std::vector<double> shares = wrong_probabilities(receiver.decisions(outputs), targets);
+    wrong = std::accumulate(shares.begin(), shares.end(), wrong);
+  };
+  const auto codes = static_cast<double>(visit_outputs(
+      chip.optics.front().layers, task.format, backend_, {.max_codes = most, .seed = seed}, add));
+  // Without chance the number of an accuracy, to the bit.
+  return receiver.random() ? wrong / codes : 1 - (codes - wrong) / codes;
 }
 
 ChipResult ChipRunner::run(const PointTask& task, std::uint64_t seed, std::uint32_t chip) {
   return result(task, seed, *use_chip(task, seed, chip));
 }
 
+ChipRunner::ElementDecoder ChipRunner::element_decoder(const PointTask& task, ChipInUse& chip,
+                                                       const ReceiverOptions& receiver) const {
+  const auto of = [](auto* decoder) -> ElementDecoder {
+    return [decoder](std::span<const std::uint32_t> values, std::uint64_t first_element) {
+      return decoder->decode(values, first_element);
+    };
+  };
+  if (chip.cascade) return of(chip.cascade.get());
+  if (chip.servers) return of(&*chip.servers);
+  const auto unit = std::make_shared<CodeChip>(task.format, chip.optics.front(), backend_, receiver,
+                                               chip.workload->units.front());
+  return [unit](std::span<const std::uint32_t> values, std::uint64_t first_element) {
+    return unit->decode(values, first_element);
+  };
+}
+
+PieceDecoder ChipRunner::piece_decoder(const PointTask& task, ChipInUse& chip,
+                                       const ReceiverOptions& receiver) {
+  if (chip.receiver && !chip.receiver->random()) {
+    return code_decoder(task.format, chip.workload->units.front().codes,
+                        std::get<std::vector<std::int64_t>>(chip.decoded));
+  }
+  std::vector<std::uint64_t> starts = {0};  // of the tensors, in their concatenation
+  for (const TraceTensor& tensor : *tensors(task))
+    starts.push_back(starts.back() + tensor.elements);
+  return [decode = element_decoder(task, chip, receiver), starts = std::move(starts),
+          servers = static_cast<std::size_t>(task.format.servers)](const QuantisedPiece& piece) {
+    return decode({piece.values, piece.count * servers}, starts[piece.tensor] + piece.first);
+  };
+}
+
 ChipResult ChipRunner::write(const PointTask& task, std::uint64_t seed, std::uint32_t chip,
                              const std::filesystem::path& path, const TraceAttributes& attributes) {
   const std::unique_ptr<ChipInUse> used = use_chip(task, seed, chip);
-  const auto by_values = [&](auto& decoder) -> PieceDecoder {
-    return [&, element = std::uint64_t{0}](const QuantisedPiece& piece) mutable {
-      const auto servers = static_cast<std::size_t>(task.format.servers);
-      const std::uint64_t first = std::exchange(element, element + piece.count);
-      return decoder.decode({piece.values, piece.count * servers}, first);
-    };
-  };
-  PieceDecoder decoder;
-  if (used->cascade) {
-    decoder = by_values(*used->cascade);
-  } else if (used->servers) {
-    decoder = by_values(*used->servers);
-  } else {
-    decoder = code_decoder(task.format, used->workload->units.front().codes, used->decoded);
-  }
+  const PieceDecoder decoder =
+      piece_decoder(task, *used, receiver_options(task, {seed, chip}, 0, task.format.servers));
   const std::lock_guard lock(hdf5_mutex_);
   write_average(path, *open_source(task.source), task.format, task.quantiser, decoder, attributes);
   return result(task, seed, *used);

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,7 @@ struct PointTask {
   ChipOptions chips;
   CombinerImperfections combiner;
   SymbolEffects symbols;
+  ReceiverImperfections receiver;
   Calibration calibration{};
   EvaluationOptions evaluation;
 };
@@ -92,6 +95,11 @@ class ChipRunner {
                    const std::filesystem::path& path, const TraceAttributes& attributes);
 
  private:
+  /// What a chip makes of the values that the servers send for some elements, from the number of
+  /// the first one on.
+  using ElementDecoder = std::function<std::vector<std::int64_t>(
+      std::span<const std::uint32_t> values, std::uint64_t first_element)>;
+
   /// What a source says of itself without its values.
   struct SourceShape {
     int servers{};
@@ -123,17 +131,21 @@ class ChipRunner {
     std::vector<std::vector<ChipOptics>> jittered = {};  ///< likewise, where there is jitter
     std::unique_ptr<CascadeChip> cascade = {};           ///< of several units
     std::optional<ServerChip> servers = {};              ///< of one, where entries are not codes
-    std::vector<OutputCalibration> calibration = {};     ///< of one, where they are codes
-    std::vector<std::int64_t> decoded = {};              ///< by entry
+    std::optional<Receiver> receiver = {};               ///< of one, where they are codes
+    Decoded decoded = {};                                ///< by entry
   };
 
   std::unique_ptr<ChipInUse> use_chip(const PointTask& task, std::uint64_t seed,
                                       std::uint32_t chip);
-  void use_codes(const PointTask& task, ChipInUse& used) const;
+  void use_codes(const ReceiverOptions& receiver, ChipInUse& used) const;
   ServerChip server_chip(const PointTask& task, const ChipInUse& used, std::size_t unit,
-                         const SymbolStreams& streams) const;
+                         const SymbolStreams& streams, ReceiverOptions receiver) const;
   std::unique_ptr<CascadeChip> cascade_chip(const PointTask& task, const ChipInUse& used,
                                             std::uint64_t seed, std::uint32_t chip) const;
+  ElementDecoder element_decoder(const PointTask& task, ChipInUse& chip,
+                                 const ReceiverOptions& receiver) const;
+  PieceDecoder piece_decoder(const PointTask& task, ChipInUse& chip,
+                             const ReceiverOptions& receiver);
   ChipResult result(const PointTask& task, std::uint64_t seed, const ChipInUse& chip) const;
   static MeshQuality mesh_quality(const ChipInUse& chip);
   double uniform_error_rate(const PointTask& task, std::uint64_t seed, const ChipInUse& chip) const;

@@ -45,7 +45,10 @@ std::vector<GradientColumn> make_gradient_table() {
                    &G::nmse),
       value_column("snr_db", "dB", "-10 log10 nmse", &G::snr_db),
       value_column("relative_l2", "", "|g_hat - g| / |g|", &G::relative_l2),
-      value_column("cosine", "", "<g_hat, g> / (|g_hat| |g|)", &G::cosine),
+      value_column("cosine", "",
+                   "<g_hat, g> / (|g_hat| |g|); with receiver noise E<g_hat, g> / "
+                   "sqrt(E|g_hat|^2 |g|^2)",
+                   &G::cosine),
       value_column("contraction", "", "<g_hat, g> / |g|^2", &G::contraction),
       value_column("bias_lsb", "LSB",
                    "mean of decoded value minus exact mean over elements with non-zero scale",
@@ -56,7 +59,10 @@ std::vector<GradientColumn> make_gradient_table() {
                   &G::sign_agreement),
       rate_column("decoded_zero_share", "share of those elements that decode to zero",
                   &G::decoded_zero_share),
-      value_column("max_error_lsb", "LSB", "largest difference to the exact mean",
+      value_column("max_error_lsb", "LSB",
+                   "largest difference to the exact mean; with receiver noise over the integers "
+                   "that are likeliest, or expected at least half a time, among the elements of a "
+                   "code",
                    &G::max_error_lsb)};
   for (std::size_t power = 0; power < GradientMetrics{}.error_share_pm4.size(); ++power) {
     table.push_back(error_share_column(power));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/imperfection_config.hpp"
 
+#include <cmath>
+#include <initializer_list>
 #include <optional>
 
 #include "solver/io/atomic_file.hpp"
@@ -137,7 +139,55 @@ MeshLayout layout_of(const ResolvedConfig& config) {
           .phi_offset_um = section.real("phi_offset_um")};
 }
 
+/// Noise is a current, and takes what turns digits into one.
+void require_link(const Section& section) {
+  const std::initializer_list<const char*> needed = {"laser.power_dbm", "receiver.responsivity_a_w",
+                                                     "receiver.bandwidth_ghz"};
+  const char* missing = nullptr;
+  const char* given = nullptr;
+  for (const char* key : needed) (section.has(key) ? given : missing) = key;
+  for (const char* key : {"splitter.excess_db", "receiver.dark_na", "receiver.thermal_pa_rthz"}) {
+    if (section.has(key)) given = key;
+  }
+  if (given == nullptr || missing == nullptr) return;
+  // The band of intensity noise ahead of the receiver, which needs nothing else.
+  if (given == needed.begin()[2] && section.has("laser.rin_db_hz")) return;
+  throw ConfigError(
+      fmt::format("{} is given but {} is not (noise of the receiver needs laser.power_dbm, "
+                  "receiver.responsivity_a_w and receiver.bandwidth_ghz); give it too",
+                  section.path(given), section.path(missing)));
+}
+
+double from_db(double value_db) { return std::pow(10, value_db / 10); }
+
 }  // namespace
+
+ReceiverImperfections receiver_of(const ResolvedConfig& config) {
+  const Section section(config, "imperfections.");
+  require_link(section);
+  const auto scaled = [&](const char* key, double unit, double& value) {
+    if (section.has(key)) value = section.real(key) * unit;
+  };
+  const auto ratio = [&](const char* key, double unit, double& value) {
+    if (section.has(key)) value = from_db(section.real(key)) * unit;
+  };
+  ReceiverImperfections result;
+  ratio("laser.power_dbm", 1e-3, result.power_w);
+  ratio("laser.rin_db_hz", 1, result.rin_per_hz);
+  ratio("transmitter.extinction_ratio_db", 1, result.extinction_ratio);
+  section.take("transmitter.rlm", result.rlm);
+  section.take("splitter.excess_db", result.excess_db);
+  section.take("receiver.responsivity_a_w", result.diode.responsivity_a_w);
+  scaled("receiver.dark_na", 1e-9, result.diode.dark_current_a);
+  scaled("receiver.thermal_pa_rthz", 1e-12, result.diode.thermal_a_rthz);
+  if (section.has("laser.power_dbm")) {
+    scaled("receiver.bandwidth_ghz", 1e9, result.diode.bandwidth_hz);
+  }
+  if (section.has("receiver.adc_bits")) {
+    result.adc_bits = static_cast<int>(config.integer(section.path("receiver.adc_bits")));
+  }
+  return result;
+}
 
 StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepConfig& sweep) {
   const Section section(config, "imperfections.");

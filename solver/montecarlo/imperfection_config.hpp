@@ -12,6 +12,7 @@
 #include "solver/config/sweep_config.hpp"
 #include "solver/error.hpp"
 #include "solver/names.hpp"
+#include "solver/optinc/receiver_link.hpp"
 #include "solver/optinc/symbol_effects.hpp"
 
 namespace optinc {
@@ -28,6 +29,9 @@ Enum choice(const ResolvedConfig& config, const std::string& path) {
 /// crosstalk where it names one. Throws ConfigError for parameters of an effect that is not on,
 /// DataError for the table.
 StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepConfig& sweep);
+
+/// The imperfections behind the network. Throws ConfigError for keys without those they need.
+ReceiverImperfections receiver_of(const ResolvedConfig& config);
 
 /// The imperfections ahead of the network.
 CombinerImperfections combiner_of(const ResolvedConfig& config);

@@ -6,6 +6,7 @@
 
 #include "devices/mzi.hpp"
 #include "solver/gradient/statistics.hpp"
+#include "solver/optinc/decision.hpp"
 
 namespace optinc {
 
@@ -39,6 +40,15 @@ std::uint64_t chip_optics_bytes(const MappedNetwork& network, std::size_t jitter
   return matrices + largest_state + (1 + 2 * jitter_realizations) * layers;
 }
 
+/// What is decoded for the entries.
+std::uint64_t decoded_bytes(const EvaluationSize& size) {
+  const std::uint64_t entry =
+      size.random_digits == 0
+          ? sizeof(std::int64_t)
+          : static_cast<std::uint64_t>(size.random_digits) * sizeof(DigitProbabilities);
+  return size.entries * entry;
+}
+
 }  // namespace
 
 MemoryEstimate estimate_memory(const MappedNetwork& network, const EvaluationSize& size) {
@@ -59,14 +69,14 @@ MemoryEstimate estimate_memory(const MappedNetwork& network, const EvaluationSiz
   });
   estimate.per_thread = chip_optics_bytes(network, size.jitter_realizations) +
                         size.codes * sizeof(double) * static_cast<std::uint64_t>(digits) +
-                        size.entries * sizeof(std::int64_t);
+                        decoded_bytes(size);
   if (size.servers != 0) estimate.per_thread += 2 * size.codes * input_bytes;
   return estimate;
 }
 
 MemoryEstimate estimate_cascade_memory(const std::vector<UnitSize>& units,
                                        const EvaluationSize& size) {
-  // A node of the hash table of a unit's decoded codes.
+  // A node of the hash table of a unit's codes.
   constexpr std::uint64_t table_entry = 4 * sizeof(std::uint64_t);
   MemoryEstimate total;
   for (const UnitSize& unit : units) {
@@ -74,11 +84,13 @@ MemoryEstimate estimate_cascade_memory(const std::vector<UnitSize>& units,
         *unit.network, {.codes = unit.codes, .jitter_realizations = size.jitter_realizations});
     total.code_table += one.code_table;
     total.shared_meshes += one.shared_meshes;
-    total.per_thread += one.per_thread + unit.codes * table_entry;
+    // Outputs are kept, beside those that are being computed.
+    const std::uint64_t outputs = sizeof(double) * elements(unit.network->layers.back().outputs, 1);
+    total.per_thread += one.per_thread + unit.codes * (table_entry + outputs);
   }
   total.code_table += size.entries * (sizeof(CodeKey) + sizeof(CodeStatistics) +
                                       size.servers * sizeof(std::uint32_t));
-  total.per_thread += size.entries * sizeof(std::int64_t);
+  total.per_thread += decoded_bytes(size);
   return total;
 }
 

@@ -14,6 +14,7 @@ struct EvaluationSize {
   std::size_t codes{};                ///< different codes that the gradient holds
   std::size_t entries{};              ///< those codes, sampled elements or tuples
   std::size_t servers{};              ///< whose values each entry keeps; 0 where entries are codes
+  int random_digits{};                ///< whose distribution each entry keeps; 0: none is random
   std::size_t jitter_realizations{};  ///< of each chip
 };
 

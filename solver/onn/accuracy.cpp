@@ -26,18 +26,8 @@ std::vector<CodeKey> batch_of_codes(const CodeFormat& format, bool exhaustive, s
   return codes;
 }
 
-void add_batch(const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets,
-               const std::vector<OutputCalibration>& calibration, NetworkAccuracy& accuracy) {
-  if (!outputs.allFinite()) {
-    throw DataError("network gives outputs that are not finite (its weights overflow); check it");
-  }
-  const std::vector<std::int64_t> values =
-      decode(outputs, calibration.empty() ? fit_calibration(Calibration::none, outputs, targets)
-                                          : calibration);
-  for (std::size_t i = 0; i < targets.size(); ++i) accuracy.correct += values[i] == targets[i];
-  accuracy.codes += targets.size();
-  accuracy.max_error_digits =
-      std::max(accuracy.max_error_digits, 0.5 - margin_digits(outputs, targets));
+bool covers_alphabet(const CodeFormat& format, const CodeSelection& selection) {
+  return format.alphabet_size() <= static_cast<double>(selection.max_codes);
 }
 
 }  // namespace
@@ -66,24 +56,40 @@ std::vector<RealLayer> dense_layers(const Network& network) {
   return layers;
 }
 
-NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFormat& format,
-                                 const Backend& backend, const CodeSelection& selection,
-                                 const std::vector<OutputCalibration>& calibration) {
+std::uint64_t visit_outputs(std::span<const RealLayer> layers, const CodeFormat& format,
+                            const Backend& backend, const CodeSelection& selection,
+                            const OutputVisitor& visit) {
   const std::uint64_t max_codes = selection.max_codes;
   if (max_codes < 1 || max_codes > std::numeric_limits<std::uint32_t>::max()) {
     throw ConfigError(fmt::format("max-codes = {} is out of range; give a value from 1 to {}",
                                   max_codes, std::numeric_limits<std::uint32_t>::max()));
   }
-  NetworkAccuracy accuracy;
-  accuracy.exhaustive = format.alphabet_size() <= static_cast<double>(max_codes);
-  const std::uint64_t total =
-      accuracy.exhaustive ? static_cast<std::uint64_t>(format.alphabet_size()) : max_codes;
+  const bool all = covers_alphabet(format, selection);
+  const std::uint64_t total = all ? static_cast<std::uint64_t>(format.alphabet_size()) : max_codes;
   for (std::uint64_t first = 0; first < total; first += batch_codes) {
-    const std::vector<CodeKey> codes = batch_of_codes(
-        format, accuracy.exhaustive, first, std::min(batch_codes, total - first), selection.seed);
-    add_batch(backend.evaluate_codes(layers, network_inputs(format, codes)),
-              target_values(format, codes), calibration, accuracy);
+    const std::vector<CodeKey> codes =
+        batch_of_codes(format, all, first, std::min(batch_codes, total - first), selection.seed);
+    const Eigen::MatrixXd outputs = backend.evaluate_codes(layers, network_inputs(format, codes));
+    if (!outputs.allFinite()) {
+      throw DataError("network gives outputs that are not finite (its weights overflow); check it");
+    }
+    visit(outputs, target_values(format, codes));
   }
+  return total;
+}
+
+NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFormat& format,
+                                 const Backend& backend, const CodeSelection& selection) {
+  NetworkAccuracy accuracy;
+  const auto add = [&](const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets) {
+    const std::vector<std::int64_t> values =
+        decode(outputs, fit_calibration(Calibration::none, outputs, targets));
+    for (std::size_t i = 0; i < targets.size(); ++i) accuracy.correct += values[i] == targets[i];
+    accuracy.max_error_digits =
+        std::max(accuracy.max_error_digits, 0.5 - margin_digits(outputs, targets));
+  };
+  accuracy.codes = visit_outputs(layers, format, backend, selection, add);
+  accuracy.exhaustive = covers_alphabet(format, selection);
   return accuracy;
 }
 

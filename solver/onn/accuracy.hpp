@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,11 +24,20 @@ struct CodeSelection {
 /// gives the level of input 4 j + i.
 CodeKey random_code(const CodeFormat& format, StreamAddress stream, std::uint64_t sample);
 
+/// Visits the outputs of `layers` for the selected codes, batch by batch: visit(outputs [M, codes],
+/// target values). Memory does not grow with their number. Returns their number. Throws ConfigError
+/// when max_codes is out of range, DataError when an output is not finite.
+using OutputVisitor =
+    std::function<void(const Eigen::MatrixXd& outputs, const std::vector<std::int64_t>& targets)>;
+std::uint64_t visit_outputs(std::span<const RealLayer> layers, const CodeFormat& format,
+                            const Backend& backend, const CodeSelection& selection,
+                            const OutputVisitor& visit);
+
 /// How well a network gives the digits of Q(v).
 struct NetworkAccuracy {
   std::uint64_t codes = 0;      ///< looked at
   std::uint64_t correct = 0;    ///< all digits right after slicing
-  double max_error_digits = 0;  ///< largest |output - digit|, without calibration
+  double max_error_digits = 0;  ///< largest |output - digit|
   bool exhaustive = false;      ///< every code of the alphabet, not a sample
 
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(codes); }
@@ -38,11 +48,8 @@ struct NetworkAccuracy {
 /// The layers as they are in the network, without optics: weight = W.
 std::vector<RealLayer> dense_layers(const Network& network);
 
-/// Evaluates `layers` on codes of `format`. Memory does not grow with their number.
-/// Args: calibration, of each output before slicing; empty: none.
-/// Throws ConfigError when max_codes is out of range, DataError when an output is not finite.
+/// Evaluates `layers` on codes of `format` (visit_outputs), without calibration.
 NetworkAccuracy measure_accuracy(std::span<const RealLayer> layers, const CodeFormat& format,
-                                 const Backend& backend, const CodeSelection& selection,
-                                 const std::vector<OutputCalibration>& calibration = {});
+                                 const Backend& backend, const CodeSelection& selection);
 
 }  // namespace optinc

@@ -32,21 +32,32 @@ class CodeChip {
  public:
   /// Calibrates the receiver on `codes`.
   CodeChip(const CodeFormat& format, const ChipOptics& chip, const Backend& backend,
-           Calibration calibration, const CodeSet& codes);
+           ReceiverOptions receiver, const CodeSet& codes);
 
   /// Integer decoded for each element from what the servers send, `values[element * servers +
-  /// server]`, also for codes that it was not calibrated on.
-  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values);
+  /// server]`, also for codes that it was not calibrated on. Args: first_element, number of the
+  /// first in the random streams.
+  std::vector<std::int64_t> decode(std::span<const std::uint32_t> values,
+                                   std::uint64_t first_element = 0);
+
+  /// Likewise, the distribution of that integer where chance decides.
+  Decoded decisions(std::span<const std::uint32_t> values, std::uint64_t first_element = 0);
 
  private:
+  /// Args: outputs, of the codes.
+  CodeChip(const CodeFormat& format, const ChipOptics& chip, const Backend& backend,
+           ReceiverOptions receiver, const CodeSet& codes, const Eigen::MatrixXd& outputs);
+
+  Eigen::MatrixXd outputs(std::span<const std::uint32_t> values);
   void add_missing(const std::vector<CodeKey>& codes);
   void keep(const std::vector<CodeKey>& codes, const Eigen::MatrixXd& outputs);
 
   const CodeFormat& format_;
   const Backend& backend_;
   std::vector<RealLayer> layers_;
-  std::vector<OutputCalibration> calibration_;
-  std::unordered_map<CodeKey, std::int64_t> decoded_;
+  Receiver receiver_;
+  std::unordered_map<CodeKey, std::size_t> place_;  ///< of a code in outputs_
+  std::vector<double> outputs_;                     ///< of the last layer, [place][digit]
 };
 
 /// A unit of a cascade: by code, or by what each server sends where they are unlike.
@@ -60,14 +71,18 @@ class CascadeChip {
   CascadeChip(const CascadeFormat& format, std::vector<UnitChip> units);
 
   /// Integer decoded for each element from what the N servers send, `values[element * N +
-  /// server]`. Memory beyond the result does not grow with the number of elements, but for the
-  /// codes that units keep.
+  /// server]`. Args: first_element, number of the first in the random streams. Memory beyond the
+  /// result does not grow with the number of elements, but for the codes that units keep.
   std::vector<std::int64_t> decode(std::span<const std::uint32_t> values,
                                    std::uint64_t first_element = 0);
 
+  /// Likewise; where chance decides the decisions of level 1 are drawn, and the result is the
+  /// distribution of the integer that level 2 makes of them.
+  Decoded decisions(std::span<const std::uint32_t> values, std::uint64_t first_element = 0);
+
  private:
-  std::vector<std::int64_t> decode_batch(std::span<const std::uint32_t> values,
-                                         std::uint64_t first_element);
+  std::vector<std::uint32_t> passed_on(std::span<const std::uint32_t> values,
+                                       std::uint64_t first_element);
 
   const CascadeFormat& format_;
   std::vector<UnitChip> units_;
@@ -80,7 +95,8 @@ struct CascadeSample {
   std::uint64_t seed{};
 };
 
-/// Share of those tuples that the cascade does not decode to Q of the mean over all servers.
+/// Share of those tuples that the cascade does not decode to Q of the mean over all servers, as
+/// CascadeChip::decisions expects it.
 double uniform_error_rate(CascadeChip& chip, const CascadeFormat& format,
                           const CascadeSample& sample);
 

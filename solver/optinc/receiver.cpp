@@ -2,6 +2,7 @@
 #include "solver/optinc/receiver.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace optinc {
 
@@ -61,6 +62,69 @@ std::vector<std::int64_t> decode(const Eigen::MatrixXd& outputs,
       value = 4 * value + slice((outputs(row, code) - fit.offset) / fit.gain);
     }
     values[static_cast<std::size_t>(code)] = value;
+  }
+  return values;
+}
+
+Receiver::Receiver(ReceiverOptions options, const Eigen::MatrixXd& outputs,
+                   const std::vector<std::int64_t>& targets)
+    : options_(std::move(options)), random_(options_.link.noisy()) {
+  for (const double sigma : options_.output_sigma_digits) random_ = random_ || sigma > 0;
+  if (options_.link.transparent()) {
+    calibration_ = fit_calibration(options_.calibration, outputs, targets);
+  } else {
+    const Eigen::MatrixXd currents =
+        outputs.unaryExpr([&](double output) { return options_.link.receive(output).mean; });
+    calibration_ = fit_calibration(options_.calibration, currents, targets);
+  }
+  for (const OutputCalibration& fit : calibration_) {
+    thresholds_.push_back(options_.link.thresholds(fit));
+  }
+}
+
+ReceivedDigit Receiver::receive(const Eigen::MatrixXd& outputs, Eigen::Index row,
+                                Eigen::Index code) const {
+  const std::vector<double>& sigmas = options_.output_sigma_digits;
+  return options_.link.receive(outputs(row, code),
+                               sigmas.empty() ? 0 : sigmas[static_cast<std::size_t>(row)]);
+}
+
+double Receiver::deviate(Eigen::Index row, std::uint64_t element) const {
+  constexpr unsigned digit_bits = 8;
+  StreamAddress address = options_.noise;
+  address.element =
+      static_cast<std::uint32_t>(element >> 32U) << digit_bits | static_cast<std::uint32_t>(row);
+  address.symbol = static_cast<std::uint32_t>(element);
+  return unit_normals(random_words(address)).value[0];
+}
+
+Decoded Receiver::decisions(const Eigen::MatrixXd& outputs) const {
+  if (!random_) return decode(outputs);
+  ValueDistributions result{.digits_per_value = static_cast<std::size_t>(outputs.rows()),
+                            .digits = {}};
+  result.digits.reserve(static_cast<std::size_t>(outputs.size()));
+  for (Eigen::Index code = 0; code < outputs.cols(); ++code) {
+    for (Eigen::Index row = 0; row < outputs.rows(); ++row) {
+      const ReceivedDigit received = receive(outputs, row, code);
+      result.digits.push_back(digit_probabilities(thresholds_[static_cast<std::size_t>(row)],
+                                                  received.mean, received.sigma));
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> Receiver::decode(const Eigen::MatrixXd& outputs,
+                                           std::uint64_t first_element) const {
+  if (!random_ && options_.link.transparent()) return optinc::decode(outputs, calibration_);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(outputs.cols()), 0);
+  for (Eigen::Index code = 0; code < outputs.cols(); ++code) {
+    const auto place = static_cast<std::size_t>(code);
+    for (Eigen::Index row = outputs.rows() - 1; row >= 0; --row) {
+      ReceivedDigit received = receive(outputs, row, code);
+      if (received.sigma > 0) received.mean += received.sigma * deviate(row, first_element + place);
+      values[place] = 4 * values[place] +
+                      decided_digit(thresholds_[static_cast<std::size_t>(row)], received.mean);
+    }
   }
   return values;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "solver/error.hpp"
+#include "solver/optinc/batches.hpp"
 
 namespace optinc {
 
@@ -17,6 +18,16 @@ namespace {
 double activated(const RealLayer& layer, double value) {
   const auto [lowest, highest] = activation_limits(layer.activation, layer.clip);
   return std::clamp(value, lowest, highest);
+}
+
+/// The last layer's amplifiers disturb what the receiver decides on.
+ReceiverOptions with_amplifiers(ReceiverOptions receiver, const ChipOptics& chip,
+                                const SymbolNoise& noise) {
+  if (noise.amplifier_sigma != 0) {
+    receiver.output_sigma_digits.assign(static_cast<std::size_t>(chip.layers.back().weight.rows()),
+                                        chip.layer_gains.back() * noise.amplifier_sigma);
+  }
+  return receiver;
 }
 
 }  // namespace
@@ -110,7 +121,7 @@ std::vector<std::uint32_t> training_values(const CodeFormat& format,
 }
 
 ServerChip::ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
-                       const Backend& backend, Calibration calibration,
+                       const Backend& backend, ReceiverOptions receiver,
                        const std::vector<CodeKey>& codes, const SymbolEffects& effects,
                        const SymbolStreams& streams, const std::vector<ChipOptics>& jittered)
     : format_(format),
@@ -121,10 +132,10 @@ ServerChip::ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::
       amplitudes_(group_amplitudes(format, transmitted_levels(effects.transmitter, effects.mode))),
       pedestal_(amplitudes_.front()),
       gains_(chip.layer_gains),
-      layers_(layers_for_fields(chip)) {
+      layers_(layers_for_fields(chip)),
+      receiver_(with_amplifiers(std::move(receiver), chip, effects.noise),
+                quiet_outputs(training_values(format, codes)), target_values(format, codes)) {
   for (const ChipOptics& one : jittered) jittered_.push_back(layers_for_fields(one));
-  calibration_ = fit_calibration(calibration, quiet_outputs(training_values(format, codes)),
-                                 target_values(format, codes));
 }
 
 /// The chip's layers with the first one widened: Re(W a) = Re W Re a - Im W Im a.
@@ -214,7 +225,8 @@ Eigen::MatrixXd ServerChip::noisy_chain(const std::vector<RealLayer>& layers,
 void ServerChip::add_noise(std::size_t layer, const std::vector<std::uint64_t>& elements,
                            Eigen::MatrixXd& detected) const {
   constexpr Eigen::Index per_block = 4;
-  const double amplifier = gains_[layer] * effects_.noise.amplifier_sigma;
+  const bool last = layer + 1 == layers_.size();
+  const double amplifier = last ? 0 : gains_[layer] * effects_.noise.amplifier_sigma;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const auto column = static_cast<Eigen::Index>(i);
     detected.col(column) *= intensity_factor(effects_.noise, streams_, layer, elements[i]);
@@ -231,17 +243,18 @@ void ServerChip::add_noise(std::size_t layer, const std::vector<std::uint64_t>& 
 
 std::vector<std::int64_t> ServerChip::decode(std::span<const std::uint32_t> values,
                                              std::uint64_t first_element) const {
-  constexpr std::size_t server_batch_elements = 16384;
-  const auto servers = static_cast<std::size_t>(format_.servers);
-  std::vector<std::int64_t> decoded;
-  for (std::size_t first = 0; first < values.size(); first += server_batch_elements * servers) {
-    const auto part =
-        values.subspan(first, std::min(server_batch_elements * servers, values.size() - first));
-    const std::vector<std::int64_t> integers =
-        optinc::decode(outputs(part, first_element + first / servers), calibration_);
-    decoded.insert(decoded.end(), integers.begin(), integers.end());
-  }
-  return decoded;
+  return in_batches<std::vector<std::int64_t>>(
+      format_.servers, values, [&](std::span<const std::uint32_t> part, std::uint64_t first) {
+        return receiver_.decode(outputs(part, first_element + first), first_element + first);
+      });
+}
+
+Decoded ServerChip::decisions(std::span<const std::uint32_t> values,
+                              std::uint64_t first_element) const {
+  return in_batches<Decoded>(format_.servers, values,
+                             [&](std::span<const std::uint32_t> part, std::uint64_t first) {
+                               return receiver_.decisions(outputs(part, first_element + first));
+                             });
 }
 
 }  // namespace optinc

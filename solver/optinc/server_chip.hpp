@@ -60,20 +60,24 @@ class ServerChip {
   /// Calibrates the receiver on training_values of `codes`, without noise. Args: jittered: the
   /// chip's realizations of phase jitter, where there is any.
   ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
-             const Backend& backend, Calibration calibration, const std::vector<CodeKey>& codes,
+             const Backend& backend, ReceiverOptions receiver, const std::vector<CodeKey>& codes,
              const SymbolEffects& effects = {}, const SymbolStreams& streams = {},
              const std::vector<ChipOptics>& jittered = {});
 
   /// Integer decoded for each element from what the servers send, `values[element * servers +
-  /// server]`. The noise of an element belongs to its index, `first_element` and on. Memory beyond
-  /// the result does not grow with the number of elements.
+  /// server]`. The noise of an element belongs to its number in the random streams, first_element
+  /// and on. Memory beyond the result does not grow with the number of elements.
   std::vector<std::int64_t> decode(std::span<const std::uint32_t> values,
                                    std::uint64_t first_element = 0) const;
 
-  /// Outputs of the network for them, [M, elements].
+  /// Outputs of the network for them, [M, elements]; without the noise of the last layer's
+  /// amplifiers, which is the receiver's to decide with.
   Eigen::MatrixXd outputs(std::span<const std::uint32_t> values, std::uint64_t first_element) const;
 
-  const std::vector<OutputCalibration>& calibration() const { return calibration_; }
+  /// Likewise, the distribution of that integer where chance decides.
+  Decoded decisions(std::span<const std::uint32_t> values, std::uint64_t first_element = 0) const;
+
+  const Receiver& receiver() const { return receiver_; }
 
  private:
   std::vector<RealLayer> layers_for_fields(const ChipOptics& chip) const;
@@ -96,7 +100,7 @@ class ServerChip {
   std::vector<double> gains_;       ///< G by layer
   std::vector<RealLayer> layers_;   ///< without jitter; the first takes combined_fields
   std::vector<std::vector<RealLayer>> jittered_;
-  std::vector<OutputCalibration> calibration_;
+  Receiver receiver_;
 };
 
 }  // namespace optinc

@@ -133,9 +133,16 @@ std::vector<BadInput> bad_configurations() {
                      {"b.toml:5:1: imperfections.preset = \"idael\" (known: ideal)"}),
       after_workload("preset not built yet", "[imperfections]\npreset = \"sin\"\n",
                      {"b.toml:5:1: imperfections.preset = \"sin\"", "not built yet"}),
+      after_workload("key not built yet", "[network]\nclip = 3.0\n",
+                     {"b.toml:5:1: network.clip", "not built yet", "leave it out"}),
+      after_workload("receiver noise without a bandwidth",
+                     "[imperfections]\nlaser.power_dbm = 3\nreceiver.responsivity_a_w = 0.8\n",
+                     {"imperfections.receiver.responsivity_a_w is given but "
+                      "imperfections.receiver.bandwidth_ghz is not",
+                      "give it too"}),
       after_workload(
-          "key not built yet", "[imperfections]\nlaser.power_dbm = 3\n",
-          {"b.toml:5:7: imperfections.laser.power_dbm", "not built yet", "leave it out"}),
+          "amplifier noise alone", "[imperfections]\nreceiver.thermal_pa_rthz = 16.9\n",
+          {"imperfections.receiver.thermal_pa_rthz is given but", "is not", "give it too"}),
       after_workload("more servers than the trace has", "servers = 5\n",
                      {"5 servers of t.h5", "(it has 2)", "give 2"}),
       after_workload("trace beside a distribution", "kind = \"laplace\"\n",

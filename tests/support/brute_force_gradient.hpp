@@ -134,35 +134,36 @@ inline int gray_bits_wrong(long a, long b, int digits) {
 struct Expected {
   explicit Expected(const CodeFormat& code_format) : format(code_format) {}
 
-  void add(const Element& element, long decoded) {
+  /// Args: weight, probability of that integer; likely, whether max_error_lsb looks at it.
+  void add(const Element& element, long decoded, long double weight = 1, bool likely = true) {
     const auto steps = static_cast<long double>(decoded - format.code_offset);
     const long double output = steps * element.scale;
     const long error = decoded - element.average_rounded;
-    elements += 1;
-    wrong_elements += error != 0 ? 1 : 0;
-    wrong_symbols += digits_wrong(decoded, element.average_rounded, format.digits());
-    wrong_bits += gray_bits_wrong(decoded, element.average_rounded, format.digits());
+    elements += weight;
+    wrong_elements += error != 0 ? weight : 0;
+    wrong_symbols += weight * digits_wrong(decoded, element.average_rounded, format.digits());
+    wrong_bits += weight * gray_bits_wrong(decoded, element.average_rounded, format.digits());
     bool power_of_four = false;
     for (std::size_t i = 0; i < 8; ++i) {
       if (std::labs(error) != std::lround(std::pow(4.0, static_cast<double>(i)))) continue;
       power_of_four = true;
-      wrong_by_digit[i] += 1;
+      wrong_by_digit[i] += weight;
     }
-    wrong_otherwise += error != 0 && !power_of_four ? 1 : 0;
-    error2 += (output - element.gradient) * (output - element.gradient);
-    output2 += output * output;
-    gradient2 += element.gradient * element.gradient;
-    product += output * element.gradient;
+    wrong_otherwise += error != 0 && !power_of_four ? weight : 0;
+    error2 += weight * (output - element.gradient) * (output - element.gradient);
+    output2 += weight * output * output;
+    gradient2 += weight * element.gradient * element.gradient;
+    product += weight * output * element.gradient;
     if (element.scale > 0) {
       const long double lsb = steps - element.gradient / element.scale;
-      scaled += 1;
-      lsb_sum += lsb;
-      lsb_max = std::max(lsb_max, std::fabs(lsb));
+      scaled += weight;
+      lsb_sum += weight * lsb;
+      if (likely) lsb_max = std::max(lsb_max, std::fabs(lsb));
     }
     if (element.gradient != 0) {
-      with_sign += 1;
-      agreeing += output * element.gradient > 0 ? 1 : 0;
-      zeros += decoded == format.code_offset ? 1 : 0;
+      with_sign += weight;
+      agreeing += output * element.gradient > 0 ? weight : 0;
+      zeros += decoded == format.code_offset ? weight : 0;
     }
   }
 

@@ -410,14 +410,14 @@ TEST_CASE("Ratios without a denominator are not numbers") {
   const CodeFormat format = make_code_format(2, 8);
   const CodeTable table = reduce_trace(file.open(), format, {.block = 4}).total;
   REQUIRE(table.codes.size() == 1);
-  const GradientMetrics metrics = gradient_metrics(format, table, {128});
+  const GradientMetrics metrics = gradient_metrics(format, table, std::vector<std::int64_t>{128});
   CHECK(metrics.element_error_rate == 0);
   for (const double undefined :
        {metrics.nmse, metrics.snr_db, metrics.cosine, metrics.contraction, metrics.bias_lsb,
         metrics.sign_agreement, metrics.decoded_zero_share, metrics.max_error_lsb}) {
     CHECK(std::isnan(undefined));
   }
-  CHECK(gradient_metrics(format, table, {129}).element_error_rate == 1);
+  CHECK(gradient_metrics(format, table, std::vector<std::int64_t>{129}).element_error_rate == 1);
 }
 
 TEST_CASE("Reducing checks its arguments") {

@@ -238,6 +238,9 @@ TEST_CASE("the memory estimate counts the arrays") {
   // Three inputs and two digits per code.
   CHECK(seven.code_table == 7 * (8 + sizeof(CodeStatistics) + 8 + 3 * 8));
   CHECK(seven.per_thread == none.per_thread + 7 * (2 * 8 + 8));
+  const MemoryEstimate random =
+      estimate_memory(mapped, {.codes = 7, .entries = 7, .random_digits = 2});
+  CHECK(random.per_thread == none.per_thread + 7 * (2 * 8 + 2 * 4 * 8));
   CHECK(seven.total(4) == seven.code_table + seven.shared_meshes + 4 * seven.per_thread);
 }
 

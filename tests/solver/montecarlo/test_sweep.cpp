@@ -140,6 +140,9 @@ TEST_CASE("every built key changes the rows") {
   const std::string heat = "imperfections.crosstalk.thermal.";
   const std::vector<std::string> heated = {heat + "model=exponential", heat + "decay_um=100",
                                            heat + "radius_um=300"};
+  const std::vector<std::string> link = {"imperfections.laser.power_dbm=-10",
+                                         "imperfections.receiver.responsivity_a_w=0.8",
+                                         "imperfections.receiver.bandwidth_ghz=26.6"};
   struct Group {
     std::vector<std::string> base;
     std::vector<std::string> changes;
@@ -203,7 +206,16 @@ TEST_CASE("every built key changes the rows") {
       {heated,
        {heat + "radius_um=100", "layout.row_pitch_um=80", "layout.arm_spacing_um=20",
         "layout.theta_offset_um=200", "layout.phi_offset_um=50"}},
-      {{}, {heat + "model=exponential"}}};
+      {{},
+       {heat + "model=exponential", "imperfections.transmitter.rlm=0.7",
+        "imperfections.receiver.adc_bits=3"}},
+      {link,
+       {"imperfections.laser.power_dbm=-11", "imperfections.receiver.responsivity_a_w=0.7",
+        "imperfections.receiver.bandwidth_ghz=30", "imperfections.receiver.dark_na=1000",
+        "imperfections.receiver.thermal_pa_rthz=20", "imperfections.laser.rin_db_hz=-140",
+        "imperfections.transmitter.extinction_ratio_db=4.5", "imperfections.transmitter.rlm=0.95",
+        "imperfections.splitter.excess_db=1", "imperfections.receiver.adc_bits=4",
+        "montecarlo.seed=2"}}};
   for (const Group& group : groups) {
     const std::string base = fingerprint(group.base);
     for (const std::string& change : group.changes) {

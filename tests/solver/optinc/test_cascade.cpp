@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "solver/error.hpp"
@@ -30,14 +31,19 @@ AnalyticForm form_for(const CodeFormat& format) {
   return format.servers == 2 || format.servers == 4 ? AnalyticForm::ripple : AnalyticForm::pipeline;
 }
 
-/// A cascade of exact networks without optics, calibrated on nothing.
-CascadeChip exact_chip(const CascadeFormat& format) {
+/// A cascade of exact networks without optics, calibrated on nothing. Args: noise of the outputs of
+/// each level, in digits.
+CascadeChip exact_chip(const CascadeFormat& format, double sigma1 = 0, double sigma2 = 0) {
   std::vector<UnitChip> units;
   for (int unit = 0; unit <= format.units(); ++unit) {
     const CodeFormat& own = unit < format.units() ? format.level1 : format.level2;
     ChipOptics optics;
     optics.layers = dense_layers(build_analytic_network(own, {.form = form_for(own)}));
-    units.emplace_back(std::in_place_type<CodeChip>, own, optics, *reference(), Calibration::none,
+    ReceiverOptions receiver;
+    receiver.noise.mesh_id = static_cast<std::uint16_t>(unit);
+    receiver.output_sigma_digits.assign(static_cast<std::size_t>(own.output_digits()),
+                                        unit < format.units() ? sigma1 : sigma2);
+    units.emplace_back(std::in_place_type<CodeChip>, own, optics, *reference(), receiver,
                        make_code_set(own, {0}));
   }
   return CascadeChip(format, std::move(units));
@@ -315,6 +321,36 @@ TEST_CASE("by code and by server decode alike where servers are alike", "[cascad
   }
   CHECK(wrong > 0);
   CHECK(wrong < decoded.size());
+}
+
+TEST_CASE("noise of level 1 is decided before level 2, in any cutting", "[cascade]") {
+  const CascadeFormat format = cascade_of(CascadeKind::fraction, 4, 4, 2);
+  const std::vector<std::uint32_t> values = all_tuples();
+  const std::span<const std::uint32_t> all(values);
+  const std::vector<std::int64_t> quiet = exact_chip(format).decode(values);
+  CascadeChip noisy1 = exact_chip(format, 0.25, 0);
+  const std::vector<std::int64_t> drawn = noisy1.decode(values, 5);
+  // Half a digit is two sigma: the digits of level 1 err with 1.5 Q(2) = 0.034 each.
+  const auto wrong_share = [&](const std::vector<std::int64_t>& decoded) {
+    double wrong = 0;
+    for (std::size_t i = 0; i < decoded.size(); ++i) wrong += decoded[i] != quiet[i] ? 1 : 0;
+    return wrong / static_cast<double>(decoded.size());
+  };
+  CHECK(wrong_share(drawn) > 0.05);
+  CHECK(wrong_share(drawn) < 6 * 0.034);
+  // Level 2 adds nothing of its own: its decisions are certain.
+  CHECK(std::get<std::vector<std::int64_t>>(noisy1.decisions(values, 5)) == drawn);
+  std::vector<std::int64_t> parts = noisy1.decode(all.first(4 * 1001), 5);
+  append(parts, noisy1.decode(all.subspan(4 * 1001), 5 + 1001));
+  CHECK(parts == drawn);
+  CHECK(noisy1.decode(values, 6) != drawn);
+  // With noise in both levels the expectation over level 2 is that of its draws. Hoeffding: a mean
+  // of 65536 is off by more than 0.015 with odds below 1e-12.
+  CascadeChip both = exact_chip(format, 0.25, 0.2);
+  const std::vector<double> expected_wrong = wrong_probabilities(both.decisions(values, 5), quiet);
+  CHECK(std::accumulate(expected_wrong.begin(), expected_wrong.end(), 0.0) / 65536 ==
+        Approx(wrong_share(both.decode(values, 5))).margin(0.015));
+  CHECK(wrong_share(both.decode(values, 5)) > wrong_share(drawn));
 }
 
 }  // namespace

@@ -149,10 +149,15 @@ TEST_CASE("unequal levels move what the servers send, digit by digit", "[symbols
 }
 
 TEST_CASE("amplifier noise is that of the key times the gain of the layer", "[symbols]") {
+  // Of a hidden layer; that of the last one is the receiver's.
   constexpr double sigma = 0.01;
   constexpr Eigen::Index samples = 20'000;
   for (const double scale : {1.0, 3.0}) {
-    const SymbolUnit unit(linear_network(make_code_format(4, 8), scale));
+    Network network = linear_network(make_code_format(4, 8), 1);
+    network.layers.push_back(network.layers.front());
+    network.layers.front().weight *= scale;
+    network.layers.front().activation = Activation::relu;
+    const SymbolUnit unit(network);
     SymbolEffects effects;
     effects.noise.amplifier_sigma = sigma;
     const Eigen::MatrixXd outputs =
@@ -168,6 +173,24 @@ TEST_CASE("amplifier noise is that of the key times the gain of the layer", "[sy
             limit_sigmas * law / std::sqrt(static_cast<double>(samples)));
     }
   }
+}
+
+TEST_CASE("amplifier noise of the last layer decides by Q functions", "[symbols]") {
+  constexpr double sigma = 0.15;
+  const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
+  SymbolEffects effects;
+  effects.noise.amplifier_sigma = sigma;
+  const ServerChip chip = unit.chip(effects);
+  // Digits 3 2 1 3: an outer level errs one way, an inner one both.
+  const double tail = std::erfc(0.5 / sigma / std::sqrt(2.0)) / 2;
+  const double law = 1 - std::pow(1 - tail, 2) * std::pow(1 - 2 * tail, 2);
+  const std::vector<std::uint32_t> values = equal_values(40'000);
+  const std::vector<std::int64_t> targets(40'000, 0b11011011);
+  CHECK(wrong_probabilities(chip.decisions(values), targets).front() == Approx(law).epsilon(1e-9));
+  // And drawn: 7 standard errors.
+  double wrong = 0;
+  for (const std::int64_t decoded : chip.decode(values)) wrong += decoded != 0b11011011 ? 1 : 0;
+  CHECK(std::fabs(wrong / 40'000 - law) < limit_sigmas * std::sqrt(law * (1 - law) / 40'000));
 }
 
 TEST_CASE("intensity noise scales all that a layer detects of a symbol alike", "[symbols]") {
