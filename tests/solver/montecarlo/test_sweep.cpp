@@ -259,7 +259,7 @@ TEST_CASE("a preset is an axis like any other, and ideal is no preset") {
   const CliRun changed = tiny.sweep();
   CHECK(changed.code == 3);
   CHECK(contains(changed.err, "content of data/presets/sin.toml"));
-  rows("imperfections.preset = \"sin\"\n");
+  rows("[imperfections]\npreset = \"sin\"\n");
   const auto manifest = nlohmann::json::parse(manifest_of(tiny.rows));
   CHECK(manifest.at("settings").at("imperfections.coupler.sigma_rad") == 0.06);
   CHECK(manifest.at("files").at("imperfections.preset") == "data/presets/sin.toml");
