@@ -53,7 +53,7 @@ CLI::Validator power_of_two() {
       [](std::string& text) {
         std::uint64_t number = 0;
         constexpr std::uint64_t most = 1U << 20U;
-        const std::string problem = whole_number(2, most)(text);
+        std::string problem = whole_number(2, most)(text);
         if (!problem.empty()) return problem;
         number = std::stoull(text);
         return std::has_single_bit(number)

@@ -202,11 +202,11 @@ SampledKey parse_sampled_key(const std::string& option, const std::string& text)
   if (parts.size() != 3 && !logarithmic) {
     toml_values::fail(where, "must be PATH:LOW:HIGH or PATH:LOW:HIGH:log");
   }
-  const SampledKey sampled{.path = key.path,
-                           .low = range_end(key, parts[1], where),
-                           .high = range_end(key, parts[2], where),
-                           .logarithmic = logarithmic,
-                           .whole = key.type == ConfigType::integer};
+  SampledKey sampled{.path = key.path,
+                     .low = range_end(key, parts[1], where),
+                     .high = range_end(key, parts[2], where),
+                     .logarithmic = logarithmic,
+                     .whole = key.type == ConfigType::integer};
   if (!(sampled.low < sampled.high)) toml_values::fail(where, "the range is empty (LOW < HIGH)");
   if (logarithmic && sampled.low <= 0) {
     toml_values::fail(where, "equal ratios need a range above zero; leave :log out");
