@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli.hpp"
+#include "apps/sensitivity.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "apps/help.hpp"
+#include "apps/sensitivity.hpp"
 #include "build_info.hpp"
 #include "cuda/cuda_backend.hpp"
 #include "solver/text.hpp"
@@ -23,7 +25,7 @@ namespace {
 
 /// Commands of the design that this version refuses with a message of its own.
 const std::vector<std::string>& unbuilt_commands() {
-  static const std::vector<std::string> names = {"tolerance", "sensitivity", "onn show"};
+  static const std::vector<std::string> names = {"onn show"};
   return names;
 }
 
@@ -168,9 +170,10 @@ ExitCode dispatch(std::vector<std::string> args, CommandContext& context) {
 
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
-  for (auto* make : {sweep_commands, combine_commands, plot_commands, mesh_commands, onn_commands,
-                     trace_commands, average_commands, cost_commands, bench_commands, info_commands,
-                     schema_commands, help_commands}) {
+  for (auto* make :
+       {sweep_commands, tolerance_commands, sensitivity_commands, combine_commands, plot_commands,
+        mesh_commands, onn_commands, trace_commands, average_commands, cost_commands,
+        bench_commands, info_commands, schema_commands, help_commands}) {
     std::vector<Command> more = make();
     std::move(more.begin(), more.end(), std::back_inserter(commands));
   }

@@ -41,6 +41,7 @@ struct Command {
 
 /// The commands, one function per file pair in apps/.
 std::vector<Command> sweep_commands();
+std::vector<Command> tolerance_commands();
 std::vector<Command> combine_commands();
 std::vector<Command> plot_commands();
 std::vector<Command> mesh_commands();

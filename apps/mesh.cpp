@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.hpp"
+#include "apps/installed_data.hpp"
 #include "apps/options.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/io/file_context.hpp"
@@ -83,6 +84,7 @@ void require_mesh_settings(const SweepConfig& config) {
 /// The named options where given, else the settings.
 StaticImperfections imperfections_of(const ErrorOptions& options) {
   SweepConfig config = config_from_overrides(options.settings);
+  config.data_directory = installed_data_directory();
   require_mesh_settings(config);
   const std::string p = "imperfections.";
   const auto give = [&](const std::string& path, const ConfigValue& value) {

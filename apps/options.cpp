@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "solver/config/preset.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/kernel/simd_kernels.hpp"
 #include "solver/names.hpp"
@@ -237,10 +238,10 @@ void require_other_file(const std::string& option, const std::filesystem::path& 
 std::vector<std::filesystem::path> named_files(const SweepConfig& sweep) {
   std::vector<std::filesystem::path> files;
   const auto add = [&](const std::string& path, const ConfigValue& value) {
-    const ConfigKey* key = find_config_key(path);
-    if (key == nullptr || key->type != ConfigType::file) return;
+    const std::optional<std::string> file = file_of_value(path, value);
+    if (!file) return;
     try {
-      files.push_back(sweep.find_file(std::get<std::string>(value)));
+      files.push_back(sweep.find_file(*file));
     } catch (const DataError&) {
       return;  // Whoever needs it reports that.
     }

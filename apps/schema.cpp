@@ -10,6 +10,8 @@
 #include "apps/command.hpp"
 #include "apps/cost_tables.hpp"
 #include "apps/help.hpp"
+#include "apps/sensitivity.hpp"
+#include "apps/tolerance_table.hpp"
 #include "solver/config/schema.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/montecarlo/columns.hpp"
@@ -97,7 +99,15 @@ std::vector<ColumnSection> column_sections() {
        "One row per row of the row file and tensor, with the same columns before these. Its "
        "summary has one row per sweep point and tensor: task_id, the axes, tensor, chips, "
        "elements, then METRIC_mean to METRIC_p95 as above.",
-       tensor_columns()}};
+       tensor_columns()},
+      {"tolerance", "Table of optinc tolerance",
+       "One row per imperfection, varied by itself. An empty cell means that the number is not "
+       "defined.",
+       tolerance_columns()},
+      {"sensitivity", "Table of optinc sensitivity",
+       "One row per imperfection that was drawn. An empty cell means that the number is not "
+       "defined.",
+       sensitivity_columns()}};
   for (const ResultTable& table : empty_cost_tables()) {
     sections.push_back(
         {"cost_" + table.name, "Table " + table.name + " of optinc cost",

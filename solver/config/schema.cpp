@@ -13,7 +13,7 @@
 namespace optinc {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr double largest_integer = 9007199254740992.0;  // 2^53: every integer up to it is a double
 constexpr auto none = std::nullopt;
@@ -176,9 +176,10 @@ void add_network(Keys& keys) {
 
 void add_phase_and_coupler(Keys& keys) {
   const Text p = "imperfections.";
-  keys.push_back(choice(p + "preset", Text("ideal"), {"ideal"},
-                        {"lab_best", "foundry_typical", "foundry_worst", "sin"},
-                        "named set of imperfections that single keys override"));
+  keys.push_back(choice(p + "preset", Text("ideal"),
+                        {"ideal", "lab_best", "foundry_typical", "foundry_worst", "sin"}, {},
+                        "named set of imperfections (data/presets) that single keys override; "
+                        "ideal: none"));
   keys.push_back(real(p + "phase.fabrication_sigma_rad", 0.0, 0, pi, "rad",
                       "static Gaussian error of every phase"));
   keys.push_back(boolean(p + "phase.on_output_screen", true,

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "solver/config/preset.hpp"
 #include "solver/config/toml_values.hpp"
 #include "solver/error.hpp"
 #include "solver/gradient/sampling.hpp"
@@ -164,6 +165,18 @@ void set_schema_defaults(ResolvedConfig& config) {
   for (const ConfigKey& key : config_keys()) {
     if (key.built && key.default_value) config.set(key.path, *key.default_value);
   }
+}
+
+/// The keys that the preset of a configuration without axes gives.
+ResolvedConfig preset_of(const SweepConfig& sweep) {
+  if (!sweep.base.has(preset_key)) return {};
+  const std::optional<std::string> file =
+      file_of_value(preset_key, sweep.base.values().at(preset_key));
+  return file ? load_preset(sweep.find_file(*file)) : ResolvedConfig();
+}
+
+void set_all(const ResolvedConfig& from, ResolvedConfig& config) {
+  for (const auto& [path, value] : from.values()) config.set(path, value);
 }
 
 /// Takes out the keys that a network file fixes.
@@ -398,11 +411,20 @@ SweepConfig SweepConfig::single(std::size_t index) const {
   return one;
 }
 
+SweepConfig SweepConfig::without_preset() const {
+  SweepConfig expanded = *this;
+  expanded.base = preset_of(*this);
+  set_all(base, expanded.base);
+  expanded.base.erase(preset_key);
+  return expanded;
+}
+
 ResolvedConfig SweepConfig::point(std::size_t index) const {
   ResolvedConfig config;
   set_schema_defaults(config);
   std::set<std::string> given;
   const SweepConfig one = single(index);
+  set_all(preset_of(one), config);
   for (const auto& [path, value] : one.base.values()) {
     config.set(path, value);
     given.insert(path);
@@ -482,11 +504,8 @@ std::string canonical_json(const SweepConfig& sweep, const ResolvedConfig& point
       {"physics_version", fmt::format("{}", physics_version)}};
   for (const auto& [path, value] : point.values()) {
     if (path.starts_with("montecarlo.")) continue;
-    const ConfigKey* key = find_config_key(path);
-    const bool is_file = key != nullptr && key->type == ConfigType::file;
-    members[path] = is_file
-                        ? value_json("sha256:" + hashes.hex(sweep, std::get<std::string>(value)))
-                        : value_json(value);
+    const std::optional<std::string> file = file_of_value(path, value);
+    members[path] = file ? value_json("sha256:" + hashes.hex(sweep, *file)) : value_json(value);
   }
   std::vector<std::string> texts;
   for (const auto& [path, json] : members) texts.push_back(fmt::format("\"{}\":{}", path, json));

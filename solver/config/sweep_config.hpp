@@ -55,8 +55,14 @@ struct SweepConfig {
   /// The sweep of that point alone: its axis values as fixed keys.
   SweepConfig single(std::size_t index) const;
 
-  /// Configuration of one point; the first axis varies slowest. Defaults that depend on other
-  /// keys are filled in.
+  /// The same point, for a configuration without axes: the keys of its preset as fixed keys in
+  /// place of the preset. Throws as `point`.
+  SweepConfig without_preset() const;
+
+  /// Configuration of one point; the first axis varies slowest. The point's preset is read and
+  /// overridden by the keys that are given; defaults that depend on other keys are filled in.
+  /// Throws ConfigError for keys that do not go together and for what a preset file holds,
+  /// DataError for a preset that is nowhere.
   ResolvedConfig point(std::size_t index) const;
 
   /// Paths of all axes in column order.

@@ -21,64 +21,65 @@ namespace optinc {
 
 namespace {
 
-using Json = nlohmann::json;
+using MeshJson = nlohmann::json;
 
-[[noreturn]] void fail(const std::string& name, const std::string& problem) {
+[[noreturn]] void fail_mesh(const std::string& name, const std::string& problem) {
   throw DataError(fmt::format("{}: {}", name, problem));
 }
 
-Json parse_document(const std::string& text, const std::string& name) {
+MeshJson parse_document(const std::string& text, const std::string& name) {
   try {
-    return Json::parse(text);
-  } catch (const Json::exception& error) {
-    fail(name, fmt::format("is not JSON ({})", json_problem(error)));
+    return MeshJson::parse(text);
+  } catch (const MeshJson::exception& error) {
+    fail_mesh(name, fmt::format("is not JSON ({})", json_problem(error)));
   }
 }
 
-double finite_number(const Json& value, const std::string& name, const std::string& key) {
+double finite_number(const MeshJson& value, const std::string& name, const std::string& key) {
   if (!value.is_number())
-    fail(name, fmt::format("{} holds {} (must be a number)", key, value.dump()));
+    fail_mesh(name, fmt::format("{} holds {} (must be a number)", key, value.dump()));
   const double number = value.get<double>();
-  if (!std::isfinite(number)) fail(name, fmt::format("{} holds a number that is not finite", key));
+  if (!std::isfinite(number))
+    fail_mesh(name, fmt::format("{} holds a number that is not finite", key));
   return number;
 }
 
-std::vector<double> numbers(const Json& document, const std::string& key, std::size_t count,
+std::vector<double> numbers(const MeshJson& document, const std::string& key, std::size_t count,
                             const std::string& name, bool required) {
   if (!document.contains(key)) {
-    if (required) fail(name, fmt::format("{} is missing", key));
+    if (required) fail_mesh(name, fmt::format("{} is missing", key));
     return {};
   }
-  const Json& list = document.at(key);
+  const MeshJson& list = document.at(key);
   if (!list.is_array() || list.size() != count) {
-    fail(name, fmt::format("{} must be a list of {} numbers{}", key, count,
-                           list.is_array() ? fmt::format(" (has {})", list.size()) : ""));
+    fail_mesh(name, fmt::format("{} must be a list of {} numbers{}", key, count,
+                                list.is_array() ? fmt::format(" (has {})", list.size()) : ""));
   }
   std::vector<double> values;
-  for (const Json& entry : list) values.push_back(finite_number(entry, name, key));
+  for (const MeshJson& entry : list) values.push_back(finite_number(entry, name, key));
   return values;
 }
 
-int whole_number(const Json& value, const std::string& name, const std::string& key) {
+int whole_number(const MeshJson& value, const std::string& name, const std::string& key) {
   constexpr std::int64_t limit = 1'000'000;
   if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
       value.get<std::int64_t>() > limit) {
-    fail(name,
-         fmt::format("{} holds {} (must be a whole number up to {})", key, value.dump(), limit));
+    fail_mesh(name, fmt::format("{} holds {} (must be a whole number up to {})", key, value.dump(),
+                                limit));
   }
   return value.get<int>();
 }
 
-std::vector<MeshColumn> read_columns(const Json& document, const std::string& name) {
+std::vector<MeshColumn> read_columns(const MeshJson& document, const std::string& name) {
   for (const char* key : {"shifts", "lens"}) {
     if (!document.contains(key) || !document.at(key).is_array()) {
-      fail(name, fmt::format("{} must be a list (it describes the columns)", key));
+      fail_mesh(name, fmt::format("{} must be a list (it describes the columns)", key));
     }
   }
-  const Json& shifts = document.at("shifts");
-  const Json& lens = document.at("lens");
+  const MeshJson& shifts = document.at("shifts");
+  const MeshJson& lens = document.at("lens");
   if (shifts.size() != lens.size()) {
-    fail(name, fmt::format("shifts has {} entries, lens {}", shifts.size(), lens.size()));
+    fail_mesh(name, fmt::format("shifts has {} entries, lens {}", shifts.size(), lens.size()));
   }
   std::vector<MeshColumn> columns;
   for (std::size_t i = 0; i < shifts.size(); ++i) {
@@ -88,8 +89,8 @@ std::vector<MeshColumn> read_columns(const Json& document, const std::string& na
   return columns;
 }
 
-std::string text_entry(const Json& document, const char* key, const std::string& name) {
-  if (!document.at(key).is_string()) fail(name, fmt::format("{} must be a string", key));
+std::string text_entry(const MeshJson& document, const char* key, const std::string& name) {
+  if (!document.at(key).is_string()) fail_mesh(name, fmt::format("{} must be a string", key));
   return document.at(key).get<std::string>();
 }
 
@@ -99,29 +100,30 @@ std::string topology_of_kind(const std::string& kind, const std::string& name) {
   for (const char* start : {"clements", "errcorr", "simphox_rect"}) {
     if (kind.rfind(start, 0) == 0) return "clements";
   }
-  fail(name, fmt::format("kind = \"{}\" implies no known topology (give topology)", kind));
+  fail_mesh(name, fmt::format("kind = \"{}\" implies no known topology (give topology)", kind));
 }
 
-std::string topology_name(const Json& document, const std::string& name) {
+std::string topology_name(const MeshJson& document, const std::string& name) {
   if (document.contains("topology")) return text_entry(document, "topology", name);
   if (!document.contains("kind"))
-    fail(name, "topology is missing (known: clements, reck, columns)");
+    fail_mesh(name, "topology is missing (known: clements, reck, columns)");
   return topology_of_kind(text_entry(document, "kind", name), name);
 }
 
-MziKind read_mzi_kind(const Json& document, const std::string& name) {
+MziKind read_mzi_kind(const MeshJson& document, const std::string& name) {
   if (!document.contains("mzi")) return MziKind::standard;
   const std::string kind = text_entry(document, "mzi", name);
   if (const auto known = parse_enum<MziKind>(kind)) return *known;
-  fail(name, fmt::format("mzi = \"{}\" (known: {})", kind, fmt::join(enum_names<MziKind>(), ", ")));
+  fail_mesh(name,
+            fmt::format("mzi = \"{}\" (known: {})", kind, fmt::join(enum_names<MziKind>(), ", ")));
 }
 
-Topology read_topology(const Json& document, const std::string& name) {
-  if (!document.contains("N")) fail(name, "N (number of modes) is missing");
+Topology read_topology(const MeshJson& document, const std::string& name) {
+  if (!document.contains("N")) fail_mesh(name, "N (number of modes) is missing");
   const int modes = whole_number(document.at("N"), name, "N");
   constexpr int most_modes = 4096;
   if (modes < 1 || modes > most_modes) {
-    fail(name, fmt::format("N = {} (must lie in 1 .. {})", modes, most_modes));
+    fail_mesh(name, fmt::format("N = {} (must lie in 1 .. {})", modes, most_modes));
   }
   const std::string topology = topology_name(document, name);
   const bool has_columns = document.contains("shifts") || document.contains("lens");
@@ -132,10 +134,10 @@ Topology read_topology(const Json& document, const std::string& name) {
     const Topology reck = reck_topology(modes);
     return columns.columns == reck.columns && topology == "reck" ? reck : columns;
   }
-  if (has_columns) fail(name, "shifts and lens belong to topology \"columns\"");
+  if (has_columns) fail_mesh(name, "shifts and lens belong to topology \"columns\"");
   if (topology == "clements") return clements_topology(modes);
   if (topology == "reck") return reck_topology(modes);
-  fail(name, fmt::format("topology = \"{}\" (known: clements, reck, columns)", topology));
+  fail_mesh(name, fmt::format("topology = \"{}\" (known: clements, reck, columns)", topology));
 }
 
 /// Keys that hold errors of a mesh.
@@ -143,22 +145,23 @@ const std::vector<std::string> error_keys = {"alpha",    "beta", "gamma", "dthet
                                              "dphi_out", "f",    "q",     "g"};
 
 /// Keys of a cross-check case that change its matrix in a way this reader does not model.
-void check_case_keys(const Json& document, const std::string& name) {
+void check_case_keys(const MeshJson& document, const std::string& name) {
   for (const char* key : {"e0", "e1", "loss_db"}) {
     if (document.contains(key)) {
-      fail(name, fmt::format("{} is a parameter of another library (convert it: e0 = alpha, e1 = "
-                             "beta, loss_db = g)",
-                             key));
+      fail_mesh(name,
+                fmt::format("{} is a parameter of another library (convert it: e0 = alpha, e1 = "
+                            "beta, loss_db = g)",
+                            key));
     }
   }
   if (document.contains("screen") && document.at("screen") != "out") {
-    fail(name, fmt::format("screen = {} (known: \"out\")", document.at("screen").dump()));
+    fail_mesh(name, fmt::format("screen = {} (known: \"out\")", document.at("screen").dump()));
   }
 }
 
 /// Outside a cross-check case an unknown key is a mistake.
-void check_keys(const Json& document, const std::string& name) {
-  if (!document.is_object()) fail(name, "must be a JSON object");
+void check_keys(const MeshJson& document, const std::string& name) {
+  if (!document.is_object()) fail_mesh(name, "must be a JSON object");
   if (document.contains("kind")) return check_case_keys(document, name);
   std::vector<std::string> known = {
       "N",       "topology", "shifts",   "lens",    "mzi",          "theta",           "phi",
@@ -166,23 +169,23 @@ void check_keys(const Json& document, const std::string& name) {
   known.insert(known.end(), error_keys.begin(), error_keys.end());
   for (const auto& [key, value] : document.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      fail(name,
-           fmt::format("unknown key '{}' (did you mean '{}'?)", key, nearest_name(key, known)));
+      fail_mesh(name, fmt::format("unknown key '{}' (did you mean '{}'?)", key,
+                                  nearest_name(key, known)));
     }
   }
 }
 
 /// Reads one of f, q, g: a row of four numbers per MZI.
-std::vector<std::array<double, 4>> arm_table(const Json& document, const std::string& key,
+std::vector<std::array<double, 4>> arm_table(const MeshJson& document, const std::string& key,
                                              std::size_t count, const std::string& name) {
   std::vector<std::array<double, 4>> table;
-  const Json& rows = document.at(key);
+  const MeshJson& rows = document.at(key);
   if (!rows.is_array() || rows.size() != count) {
-    fail(name, fmt::format("{} must be a list of {} rows", key, count));
+    fail_mesh(name, fmt::format("{} must be a list of {} rows", key, count));
   }
-  for (const Json& row : rows) {
+  for (const MeshJson& row : rows) {
     if (!row.is_array() || row.size() != 4) {
-      fail(name, fmt::format("a row of {} must be four numbers, arms [11, 21, 12, 22]", key));
+      fail_mesh(name, fmt::format("a row of {} must be four numbers, arms [11, 21, 12, 22]", key));
     }
     std::array<double, 4> values{};
     for (std::size_t i = 0; i < 4; ++i) values[i] = finite_number(row[i], name, key);
@@ -197,7 +200,7 @@ std::array<Arm<double>*, 4> arms(MziState<double>& mzi_state) {
           &mzi_state.internal_lower};
 }
 
-void add_arm_errors(const Json& document, const std::string& name, MeshFile& file) {
+void add_arm_errors(const MeshJson& document, const std::string& name, MeshFile& file) {
   for (const char* key : {"f", "q", "g"}) {
     if (!document.contains(key)) continue;
     file.has_errors = true;
@@ -215,7 +218,7 @@ void add_arm_errors(const Json& document, const std::string& name, MeshFile& fil
   }
 }
 
-void add_mzi_errors(const Json& document, const std::string& name, MeshFile& file) {
+void add_mzi_errors(const MeshJson& document, const std::string& name, MeshFile& file) {
   const std::vector<std::pair<const char*, double MziState<double>::*>> members = {
       {"alpha", &MziState<double>::alpha_rad},
       {"beta", &MziState<double>::beta_rad},
@@ -224,8 +227,8 @@ void add_mzi_errors(const Json& document, const std::string& name, MeshFile& fil
       {"dphi", &MziState<double>::phi_rad}};
   const MziKind kind = file.program.topology.mzi_kind;
   if (document.contains("gamma") && kind != MziKind::three_splitter) {
-    fail(name, fmt::format("gamma is the error of a third coupler, which mzi = \"{}\" has not",
-                           enum_name(kind)));
+    fail_mesh(name, fmt::format("gamma is the error of a third coupler, which mzi = \"{}\" has not",
+                                enum_name(kind)));
   }
   for (const auto& [key, member] : members) {
     const std::vector<double> errors = numbers(document, key, file.state.mzis.size(), name, false);
@@ -238,17 +241,18 @@ void add_mzi_errors(const Json& document, const std::string& name, MeshFile& fil
   for (std::size_t i = 0; i < screen.size(); ++i) file.state.output_phase_rad[i] += screen[i];
 }
 
-Eigen::MatrixXd real_matrix(const Json& rows, const std::string& name, const std::string& key) {
-  if (!rows.is_array() || rows.empty()) fail(name, fmt::format("{} must be a list of rows", key));
+Eigen::MatrixXd real_matrix(const MeshJson& rows, const std::string& name, const std::string& key) {
+  if (!rows.is_array() || rows.empty())
+    fail_mesh(name, fmt::format("{} must be a list of rows", key));
   const bool vector = !rows.front().is_array();
   const std::size_t columns = vector ? 1 : rows.front().size();
-  if (columns == 0) fail(name, fmt::format("row 0 of {} is empty", key));
+  if (columns == 0) fail_mesh(name, fmt::format("row 0 of {} is empty", key));
   Eigen::MatrixXd matrix(static_cast<Eigen::Index>(rows.size()),
                          static_cast<Eigen::Index>(columns));
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const Json& entries = rows[row];
+    const MeshJson& entries = rows[row];
     if (entries.is_array() == vector || (!vector && entries.size() != columns)) {
-      fail(name, fmt::format("row {} of {} has another length than the first", row, key));
+      fail_mesh(name, fmt::format("row {} of {} has another length than the first", row, key));
     }
     for (std::size_t column = 0; column < columns; ++column) {
       matrix(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
@@ -284,7 +288,7 @@ nlohmann::ordered_json program_document(const MeshProgram& program) {
 }  // namespace
 
 MeshFile parse_mesh(const std::string& text, const std::string& name) {
-  const Json document = parse_document(text, name);
+  const MeshJson document = parse_document(text, name);
   check_keys(document, name);
   MeshFile file;
   file.program.topology = read_topology(document, name);
@@ -309,7 +313,7 @@ std::string mesh_json(const MeshProgram& program, std::optional<double> residual
 std::string correction_json(const Correction& correction, const std::string& source,
                             const std::string& name) {
   nlohmann::ordered_json document = program_document(correction.program);
-  const Json read = parse_document(source, name);
+  const MeshJson read = parse_document(source, name);
   for (const std::string& key : error_keys) {
     if (read.contains(key)) document[key] = read.at(key);
   }
@@ -322,26 +326,27 @@ std::string correction_json(const Correction& correction, const std::string& sou
 
 MatrixFile parse_matrix(const std::string& text, const std::string& name,
                         const std::vector<std::string>& keys) {
-  Json document = parse_document(text, name);
-  if (!document.is_object()) fail(name, "must be a JSON object with re and im");
+  MeshJson document = parse_document(text, name);
+  if (!document.is_object()) fail_mesh(name, "must be a JSON object with re and im");
   if (!document.contains("re")) {
     const auto key = std::find_if(keys.begin(), keys.end(), [&](const std::string& entry) {
       return document.contains(entry);
     });
     if (key == keys.end()) {
-      fail(name, fmt::format("holds no matrix (looked for re and im, {})", fmt::join(keys, ", ")));
+      fail_mesh(name,
+                fmt::format("holds no matrix (looked for re and im, {})", fmt::join(keys, ", ")));
     }
-    const Json inner = document.at(*key);
+    const MeshJson inner = document.at(*key);
     document = inner;
   }
-  if (!document.is_object() || !document.contains("re")) fail(name, "re is missing");
+  if (!document.is_object() || !document.contains("re")) fail_mesh(name, "re is missing");
   const Eigen::MatrixXd real = real_matrix(document.at("re"), name, "re");
   MatrixFile file{.values = real.cast<std::complex<double>>(),
                   .is_list = !document.at("re").front().is_array()};
   if (document.contains("im")) {
     const Eigen::MatrixXd imaginary = real_matrix(document.at("im"), name, "im");
     if (imaginary.rows() != real.rows() || imaginary.cols() != real.cols()) {
-      fail(name, "re and im have different shapes");
+      fail_mesh(name, "re and im have different shapes");
     }
     file.values.imag() = imaginary;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/manifest.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "build_info.hpp"
+#include "solver/config/preset.hpp"
 #include "solver/error.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/io/json_problem.hpp"
@@ -24,11 +26,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool is_file_key(const std::string& path) {
-  const ConfigKey* key = find_config_key(path);
-  return key != nullptr && key->type == ConfigType::file;
-}
-
 std::string axis_json(const AxisGroup& group, std::size_t column) {
   std::string text;
   for (const std::vector<ConfigValue>& row : group.rows) {
@@ -37,16 +34,31 @@ std::string axis_json(const AxisGroup& group, std::size_t column) {
   return text + "]";
 }
 
-/// Values that all points share. Defaults that follow from an axis are left out: they differ
-/// between the ends of the sweep.
+/// Points that together show every key that follows from an axis: the last one, where all axes have
+/// moved, and one per preset of an axis, each of which sets keys of its own.
+std::vector<std::size_t> telling_points(const SweepConfig& sweep) {
+  std::vector<std::size_t> points = {sweep.points() - 1};
+  std::size_t stride = sweep.points();
+  for (const AxisGroup& group : sweep.axes) {
+    stride /= group.rows.size();
+    if (std::count(group.paths.begin(), group.paths.end(), preset_key) == 0) continue;
+    for (std::size_t row = 1; row < group.rows.size(); ++row) points.push_back(row * stride);
+  }
+  return points;
+}
+
+/// Values that all points share. What follows from an axis (defaults, keys of a preset) is left
+/// out.
 std::map<std::string, ConfigValue> shared_values(const SweepConfig& sweep) {
   std::map<std::string, ConfigValue> shared = sweep.point(0).values();
-  const std::map<std::string, ConfigValue> last = sweep.point(sweep.points() - 1).values();
   for (const std::string& path : sweep.axis_paths()) shared.erase(path);
-  std::erase_if(shared, [&](const auto& entry) {
-    const auto other = last.find(entry.first);
-    return other == last.end() || other->second != entry.second;
-  });
+  for (const std::size_t point : telling_points(sweep)) {
+    const std::map<std::string, ConfigValue> values = sweep.point(point).values();
+    std::erase_if(shared, [&](const auto& entry) {
+      const auto other = values.find(entry.first);
+      return other == values.end() || other->second != entry.second;
+    });
+  }
   return shared;
 }
 
@@ -55,10 +67,9 @@ void add_axis_settings(const SweepConfig& sweep, FileHashes& hashes,
   for (const AxisGroup& group : sweep.axes) {
     for (std::size_t column = 0; column < group.paths.size(); ++column) {
       settings["axis " + group.paths[column]] = axis_json(group, column);
-      if (!is_file_key(group.paths[column])) continue;
       for (const std::vector<ConfigValue>& row : group.rows) {
-        const auto& name = std::get<std::string>(row[column]);
-        settings["content of " + name] = value_json(hashes.hex(sweep, name));
+        const std::optional<std::string> file = file_of_value(group.paths[column], row[column]);
+        if (file) settings["content of " + *file] = value_json(hashes.hex(sweep, *file));
       }
     }
   }
@@ -134,11 +145,11 @@ std::string setting_text(const Manifest& manifest, const std::string& name) {
 Manifest make_manifest(const SweepConfig& sweep, const RunIdentity& identity, FileHashes& hashes) {
   Manifest manifest;
   for (const auto& [path, value] : shared_values(sweep)) {
-    if (is_file_key(path)) manifest.files[path] = std::get<std::string>(value);
+    const std::optional<std::string> file = file_of_value(path, value);
+    if (file) manifest.files[path] = *file;
     // Files are known by their content, so that a copy elsewhere continues the same result.
     manifest.settings[path] =
-        is_file_key(path) ? value_json("sha256:" + hashes.hex(sweep, std::get<std::string>(value)))
-                          : value_json(value);
+        file ? value_json("sha256:" + hashes.hex(sweep, *file)) : value_json(value);
   }
   add_axis_settings(sweep, hashes, manifest.settings);
   manifest.settings["axes in order"] = axis_order(sweep);

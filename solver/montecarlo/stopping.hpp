@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "solver/config/sweep_config.hpp"
+#include "solver/montecarlo/chip_statistic.hpp"
 
 namespace optinc {
 
@@ -22,25 +23,16 @@ class StoppingRule {
   std::uint64_t max_chips() const { return max_chips_; }
 
   /// Whether chips 0 .. n - 1 are enough. Args: chips, the metrics of each in column order.
-  /// Intervals: of a mean as in the summary file (chips are the units, so that errors which come
-  /// together in a chip count once), of a quantile by order statistics, of the yield
-  /// Clopper-Pearson.
   bool satisfied(const std::vector<std::vector<double>>& chips) const;
 
  private:
-  enum class Statistic { mean, quantile, yield };
-
-  StoppingRule() = default;
-  void set_target(const std::string& name);
+  explicit StoppingRule(ChipStatistic target) : target_(std::move(target)) {}
   bool looks_after(std::uint64_t chips) const;
   bool narrow(double estimate, double half_width) const;
 
+  ChipStatistic target_;
   std::uint64_t min_chips_ = 0;
   std::uint64_t max_chips_ = 0;
-  std::size_t metric_ = 0;
-  Statistic statistic_ = Statistic::mean;
-  double probability_ = 0;  ///< of the quantile
-  double yield_limit_ = 0;
   std::optional<double> abs_halfwidth_;
   std::optional<double> rel_halfwidth_;
 };

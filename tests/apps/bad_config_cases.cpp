@@ -130,9 +130,8 @@ std::vector<BadInput> bad_configurations() {
       after_workload("unknown choice", "[network]\nmesh = \"clement\"\n",
                      {"b.toml:5:1: network.mesh = \"clement\" (known: clements, reck)"}),
       after_workload("unknown preset", "[imperfections]\npreset = \"idael\"\n",
-                     {"b.toml:5:1: imperfections.preset = \"idael\" (known: ideal)"}),
-      after_workload("preset not built yet", "[imperfections]\npreset = \"sin\"\n",
-                     {"b.toml:5:1: imperfections.preset = \"sin\"", "not built yet"}),
+                     {"b.toml:5:1: imperfections.preset = \"idael\" (known: ideal, lab_best, "
+                      "foundry_typical, foundry_worst, sin)"}),
       after_workload("key not built yet", "[network]\nclip = 3.0\n",
                      {"b.toml:5:1: network.clip", "not built yet", "leave it out"}),
       after_workload("receiver noise without a bandwidth",

@@ -12,7 +12,7 @@ namespace {
 
 /// A single check is off by chance with probability 2.6e-12; fewer than 100 are made: a false-alarm
 /// rate below 1e-9.
-constexpr double limit_sigmas = 7.0;
+constexpr double drift_sigmas = 7.0;
 
 constexpr std::uint32_t elements = 5000;
 
@@ -36,7 +36,7 @@ double mean_product(const std::vector<double>& a, const std::vector<double>& b) 
 
 /// Largest deviation of a mean product of two normals of these variances that chance allows.
 double tolerance(double variance_a, double variance_b) {
-  return limit_sigmas * std::sqrt(2 * variance_a * variance_b / (4.0 * elements));
+  return drift_sigmas * std::sqrt(2 * variance_a * variance_b / (4.0 * elements));
 }
 
 double variance_law(double time) { return -std::expm1(-2 * time); }

@@ -24,13 +24,13 @@ struct Concatenation {
   std::vector<std::size_t> tensor_of;
 };
 
-inline Concatenation concatenation(const GradientSource& trace) {
+inline Concatenation concatenation(const GradientSource& gradients) {
   Concatenation all;
-  all.gradient.resize(static_cast<std::size_t>(trace.servers()));
-  for (std::size_t t = 0; t < trace.tensors().size(); ++t) {
-    const std::uint64_t n = trace.tensors()[t].elements;
+  all.gradient.resize(static_cast<std::size_t>(gradients.servers()));
+  for (std::size_t t = 0; t < gradients.tensors().size(); ++t) {
+    const std::uint64_t n = gradients.tensors()[t].elements;
     std::vector<float> values(n * all.gradient.size());
-    trace.read(t, 0, n, values.data(), n);
+    gradients.read(t, 0, n, values.data(), n);
     for (std::size_t s = 0; s < all.gradient.size(); ++s) {
       all.gradient[s].insert(all.gradient[s].end(), &values[s * n], &values[s * n] + n);
     }

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "solver/config/preset.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/error.hpp"
 #include "tests/apps/cli_run.hpp"
@@ -45,6 +46,21 @@ std::string some_value(const ConfigKey& key) {
   }
   return key.choices.empty() ? "\"x\"" : "\"" + key.choices.front() + "\"";
 }
+
+/// Another current directory for the length of a scope.
+class CurrentFolder {
+ public:
+  explicit CurrentFolder(const std::filesystem::path& folder)
+      : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder);
+  }
+  ~CurrentFolder() { std::filesystem::current_path(before_); }
+  CurrentFolder(const CurrentFolder&) = delete;
+  CurrentFolder& operator=(const CurrentFolder&) = delete;
+
+ private:
+  std::filesystem::path before_;
+};
 
 std::vector<double> sigma_axis(const std::string& spacing) {
   const TemporaryFolder folder;
@@ -118,7 +134,7 @@ TEST_CASE("mistakes are named with their place") {
       {"[imperfections]\ncoupler.sigma_rad = -0.1\n", {"c.toml:2:", "-0.1"}},
       {"[imperfections]\nphase.on_output_screen = 1\n", {"c.toml:2:", "true or false"}},
       {"[network]\nclip = 2.0\n", {"network.clip", "not built yet"}},
-      {"[imperfections]\npreset = \"sin\"\n", {"sin", "not built yet"}},
+      {"[imperfections]\npreset = \"lab\"\n", {"c.toml:2:", "lab", "lab_best"}},
       {"[network]\nlayer_gain = \"fitted\"\n", {"fitted", "not built yet"}},
       {"[network]\nmapping = \"sdv\"\n", {"sdv", "svd"}},
       {"[network\n", {"c.toml:1:"}},
@@ -370,4 +386,106 @@ TEST_CASE("a network file takes the place of everything it fixes") {
     CHECK_FALSE(config.has(key));
   }
   CHECK(config.text("network.mapping") == "as_trained");
+}
+
+TEST_CASE("a preset is the base that file keys, --set and axes override, in that order") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "data/presets");
+  write_text(folder / "data/presets/sin.toml",
+             "[imperfections]\ncoupler.sigma_rad = 0.01\ncoupler.mean_rad = 0.02\n"
+             "phase.dac_bits = 6\nphase.fabrication_sigma_rad = 0.03\n");
+  const SweepConfig sweep = load_text(folder,
+                                      "[imperfections]\npreset = \"sin\"\ncoupler.mean_rad = 0.3\n"
+                                      "phase.dac_bits = 8\n"
+                                      "[[axis]]\npath = "
+                                      "\"imperfections.phase.fabrication_sigma_rad\"\n"
+                                      "values = [0, 0.2]\n",
+                                      {"imperfections.phase.dac_bits=10"});
+  for (const std::size_t point : {0U, 1U}) {
+    const ResolvedConfig config = sweep.point(point);
+    CHECK(config.real("imperfections.coupler.sigma_rad") == 0.01);
+    CHECK(config.real("imperfections.coupler.mean_rad") == 0.3);
+    CHECK(config.integer("imperfections.phase.dac_bits") == 10);
+    CHECK(config.real("imperfections.phase.fabrication_sigma_rad") == (point == 0 ? 0 : 0.2));
+  }
+  const SweepConfig expanded = sweep.single(1).without_preset();
+  std::map<std::string, ConfigValue> expected = sweep.point(1).values();
+  expected[preset_key] = std::string("ideal");
+  CHECK(expanded.point(0).values() == expected);
+}
+
+TEST_CASE("a preset can be an axis") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "data/presets");
+  write_text(folder / "data/presets/sin.toml", "imperfections.coupler.sigma_rad = 0.01\n");
+  write_text(folder / "data/presets/lab_best.toml", "imperfections.coupler.mean_rad = 0.02\n");
+  const SweepConfig sweep = load_text(
+      folder, "[[axis]]\npath = \"imperfections.preset\"\nvalues = [\"sin\", \"lab_best\"]\n");
+  REQUIRE(sweep.points() == 2);
+  CHECK(sweep.point(0).real("imperfections.coupler.sigma_rad") == 0.01);
+  CHECK(sweep.point(0).real("imperfections.coupler.mean_rad") == 0);
+  CHECK(sweep.point(1).real("imperfections.coupler.sigma_rad") == 0);
+  CHECK(sweep.point(1).real("imperfections.coupler.mean_rad") == 0.02);
+}
+
+TEST_CASE("task_id follows the content of the preset, and ideal is no preset") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "data/presets");
+  write_text(folder / "t.h5", "one");
+  const std::string base = "workload.trace = \"t.h5\"\n";
+  const std::string preset = base + "imperfections.preset = \"sin\"\n";
+  const auto id_with = [&](const std::string& content) {
+    write_text(folder / "data/presets/sin.toml", content);
+    return id_of(folder, preset);
+  };
+  const std::string first = id_with("imperfections.coupler.sigma_rad = 0.01\n");
+  CHECK(first == id_with("imperfections.coupler.sigma_rad = 0.01\n"));
+  CHECK(first != id_with("imperfections.coupler.sigma_rad = 0.02\n"));
+  CHECK(first != id_with("imperfections.coupler.sigma_rad = 0.01\n# other source\n"));
+  CHECK(first != id_of(folder, base));
+  CHECK(id_of(folder, base + "imperfections.preset = \"ideal\"\n") == id_of(folder, base));
+}
+
+TEST_CASE("mistakes in a preset file are named with the file") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "data/presets");
+  const auto error = [&](const std::string& content) -> std::string {
+    write_text(folder / "data/presets/sin.toml", content);
+    try {
+      load_text(folder, "imperfections.preset = \"sin\"\n").point(0);
+    } catch (const UserError& problem) {
+      return problem.what();
+    }
+    return "";
+  };
+  CHECK(error("imperfections.coupler.sigma_rad = 0.01\n").empty());
+  CHECK(test::contains(error("imperfections.coupler.sigma = 0.01\n"),
+                       "sin.toml:1:23: unknown key 'imperfections.coupler.sigma' (did you mean "
+                       "'imperfections.coupler.sigma_rad'?)"));
+  CHECK(test::contains(error("\nimperfections.coupler.sigma_rad = 9\n"), "sin.toml:2:23: "));
+  CHECK(test::contains(error("workload.bits = 6\n"), "sin.toml: workload.bits does not belong"));
+  CHECK(test::contains(error("imperfections.preset = \"ideal\"\n"), "does not belong"));
+  CHECK(test::contains(error("[imperfections\n"), "sin.toml:1:"));
+  std::filesystem::remove(folder / "data/presets/sin.toml");
+  const CurrentFolder elsewhere(folder.path());
+  CHECK(test::contains(error_of("imperfections.preset = \"sin\"\n"),
+                       "data/presets/sin.toml: no such file"));
+}
+
+TEST_CASE("the shipped presets load, and their page has every value") {
+  const std::filesystem::path source = OPTINC_SOURCE_DIR;
+  const std::string page = test::read_text(source / "docs/presets.md");
+  for (const std::string& name : find_config_key(preset_key)->choices) {
+    if (name == ideal_preset) continue;
+    const ResolvedConfig preset = load_preset(source / "data/presets" / (name + ".toml"));
+    CHECK(preset.values().size() > 5);
+    CHECK(test::contains(page, "`" + name + "`"));
+    for (const auto& [path, value] : preset.values()) {
+      INFO(name << " " << path);
+      const std::size_t row = page.find("| `" + path.substr(std::string("imperfections.").size()));
+      REQUIRE(row != std::string::npos);
+      const std::string line = page.substr(row, page.find('\n', row) - row);
+      CHECK(test::contains(line, "| " + value_text(value) + " |"));
+    }
+  }
 }

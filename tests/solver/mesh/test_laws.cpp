@@ -165,7 +165,8 @@ TEST_CASE("fidelity follows the data of Fang et al. for a mesh of 256 modes", "[
     }
     const double law = std::exp(-(modes + 4 * (modes - 1)) * sigma * sigma);
     CAPTURE(sigma, law);
-    // -ln F is a sum over 131,000 deviates squared whose relative spread is below 0.4 %; three chips.
+    // -ln F is a sum over 131,000 deviates squared whose relative spread is below 0.4 %; three
+    // chips.
     const double exponent = -std::log(estimate(fidelities).mean);
     CHECK(exponent == Approx(-std::log(law)).epsilon(limit_sigmas * 0.004 / std::sqrt(3.0)));
     CHECK(estimate(fidelities).mean == Approx(stored).margin(0.005));

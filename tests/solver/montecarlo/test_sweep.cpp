@@ -102,6 +102,7 @@ TEST_CASE("more error in the meshes is more error in the gradient") {
 TEST_CASE("every built key changes the rows") {
   SweepFixture fixture("1e-3");
   const std::string table = (fixture.folder / "heat.csv").string();
+  std::filesystem::create_directory_symlink(source + "/data", fixture.folder / "data");
   write_text(table, "distance_um,coupling\n10,0.3\n400,0.1\n");
   // The output screen only turns phases that homodyne detection drops: E tells, the gradient not;
   // losses that the gain makes up for show as insertion loss.
@@ -136,7 +137,15 @@ TEST_CASE("every built key changes the rows") {
                                   "workload.correlation",
                                   "workload.degrees_of_freedom",
                                   "workload.scale",
-                                  "imperfections.phase.fabrication_sigma_rad"};
+                                  "imperfections.phase.fabrication_sigma_rad",
+                                  "imperfections.phase.drift_sigma_rad",
+                                  "imperfections.phase.drift_tau_s",
+                                  "imperfections.phase.time_s",
+                                  "imperfections.phase.jitter_sigma_rad",
+                                  "imperfections.phase.jitter_realizations",
+                                  "imperfections.laser.linewidth_hz",
+                                  "imperfections.laser.path_mismatch_m",
+                                  "imperfections.amplifier.noise_sigma"};
   const std::string heat = "imperfections.crosstalk.thermal.";
   const std::vector<std::string> heated = {heat + "model=exponential", heat + "decay_um=100",
                                            heat + "radius_um=300"};
@@ -157,6 +166,7 @@ TEST_CASE("every built key changes the rows") {
         "workload.power_of_two_scale=true",
         "workload.stochastic_rounding=true",
         "workload.trace=" + llama_trace,
+        "imperfections.preset=lab_best",
         "network.form=pipeline",
         "network.step=relu",
         "network.layer_gain=none",
@@ -236,6 +246,43 @@ TEST_CASE("every built key changes the rows") {
     INFO(key.path);
     CHECK((!key.built || only_choice || tested.count(key.path) == 1));
   }
+}
+
+TEST_CASE("a preset is an axis like any other, and ideal is no preset") {
+  const TinySweep tiny;
+  std::filesystem::create_directories(tiny.folder / "data/presets");
+  write_text(tiny.folder / "data/presets/sin.toml", "imperfections.coupler.sigma_rad = 0.05\n");
+  const std::string base = "[workload]\ntrace = \"t.h5\"\nbits = 4\n[montecarlo]\nchips = 3\n";
+  const auto rows = [&](const std::string& more) {
+    write_text(tiny.config, base + more);
+    const CliRun result = tiny.sweep({"--fresh"});
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return parse_table(read_text(tiny.rows));
+  };
+  const Table plain =
+      rows("[[axis]]\npath = \"imperfections.coupler.sigma_rad\"\nvalues = [0, 0.05]\n");
+  const Table preset =
+      rows("[[axis]]\npath = \"imperfections.preset\"\nvalues = [\"ideal\", \"sin\"]\n");
+  REQUIRE(preset.size() == plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CHECK(preset[i].at("imperfections.preset") == (i < 3 ? "ideal" : "sin"));
+    for (const CsvColumn& metric : metric_columns()) {
+      CHECK(preset[i].at(metric.name) == plain[i].at(metric.name));
+    }
+  }
+  // What the preset says is not what all points share, and its content counts.
+  const auto settings = nlohmann::json::parse(manifest_of(tiny.rows)).at("settings");
+  CHECK_FALSE(settings.contains("imperfections.coupler.sigma_rad"));
+  CHECK(settings.contains("content of data/presets/sin.toml"));
+  write_text(tiny.folder / "data/presets/sin.toml", "imperfections.coupler.sigma_rad = 0.06\n");
+  const CliRun changed = tiny.sweep();
+  CHECK(changed.code == 3);
+  CHECK(contains(changed.err, "content of data/presets/sin.toml"));
+  rows("[imperfections]\npreset = \"sin\"\n");
+  const auto manifest = nlohmann::json::parse(manifest_of(tiny.rows));
+  CHECK(manifest.at("settings").at("imperfections.coupler.sigma_rad") == 0.06);
+  CHECK(manifest.at("files").at("imperfections.preset") == "data/presets/sin.toml");
 }
 
 TEST_CASE("stochastic rounding follows the seed and not the chip") {

@@ -16,7 +16,7 @@ using Settings = std::vector<std::string>;
 
 const std::string p = "imperfections.";
 
-Table rows_with(const TinySweep& tiny, const Settings& settings, const Settings& options = {}) {
+Table effect_rows(const TinySweep& tiny, const Settings& settings, const Settings& options = {}) {
   Settings args = options;
   for (const std::string& setting : settings) args.insert(args.end(), {"--set", setting});
   args.emplace_back("--fresh");
@@ -99,18 +99,18 @@ Settings with(const Effect& effect, const std::string& value) {
 
 TEST_CASE("every effect of time and of symbols changes the result by its size") {
   const TinySweep tiny;
-  const Table none = rows_with(tiny, {});
-  const Table sampled = rows_with(tiny, {"evaluation=sampled"});
+  const Table none = effect_rows(tiny, {});
+  const Table sampled = effect_rows(tiny, {"evaluation=sampled"});
   for (const Effect& effect : effects()) {
     CAPTURE(effect.key);
-    const Table on = rows_with(tiny, with(effect, effect.on));
+    const Table on = effect_rows(tiny, with(effect, effect.on));
     CHECK(on != none);
     CHECK(on != sampled);
-    CHECK(on != rows_with(tiny, with(effect, effect.more)));
+    CHECK(on != effect_rows(tiny, with(effect, effect.more)));
     // The same again, whatever the number of threads.
-    CHECK(on == rows_with(tiny, with(effect, effect.on), {"--threads", "1"}));
+    CHECK(on == effect_rows(tiny, with(effect, effect.on), {"--threads", "1"}));
     if (effect.off.empty()) continue;
-    const Table off = rows_with(tiny, with(effect, effect.off));
+    const Table off = effect_rows(tiny, with(effect, effect.off));
     for (std::size_t i = 0; i < off.size(); ++i) {
       CHECK(off[i].at("matrix_error") == none[i].at("matrix_error"));
       CHECK(off[i].at("element_error_rate") == none[i].at("element_error_rate"));
@@ -165,7 +165,7 @@ TEST_CASE("jitter shows in the matrix error: it quadruples in square when sigma 
     settings.push_back(p + key + "=" + value);
     TinySweep other;
     double sum = 0;
-    for (const auto& row : rows_with(other, settings)) {
+    for (const auto& row : effect_rows(other, settings)) {
       if (row.at(p + "phase.fabrication_sigma_rad") != "0.01") continue;
       sum += std::pow(number(row, "matrix_error"), 2);
     }
@@ -193,11 +193,11 @@ TEST_CASE("average gives the integers of a sweep's symbols, and a cascade takes 
   std::string text = read_text(tiny.config);
   text.erase(text.find("trace = "), text.find("bits") - text.find("trace = "));
   write_text(tiny.config, text);
-  const Table quiet = rows_with(tiny, cascade);
+  const Table quiet = effect_rows(tiny, cascade);
   for (const std::string setting :
        {"amplifier.noise_sigma=0.05", "phase.jitter_sigma_rad=0.1", "transmitter.rlm=0.7"}) {
     Settings with_effect = cascade;
     with_effect.push_back(p + setting);
-    CHECK(rows_with(tiny, with_effect) != quiet);
+    CHECK(effect_rows(tiny, with_effect) != quiet);
   }
 }
