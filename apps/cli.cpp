@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli.hpp"
-#include "apps/sensitivity.hpp"
 
 #include <algorithm>
 #include <cctype>

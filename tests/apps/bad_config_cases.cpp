@@ -204,7 +204,7 @@ std::vector<BadInput> bad_options() {
       command("swep c.toml", {"unknown command 'swep'", "'sweep'", "optinc help"}),
       command("mesh", {"'mesh' needs a subcommand", "optinc help mesh"}),
       command("mesh compos m.json", {"unknown command 'mesh compos'", "'mesh compose'"}),
-      command("tolerance", {"command 'tolerance'", "not built yet"}),
+      command("onn show", {"command 'onn show'", "not built yet"}),
       command("cost surplus", {"not expected: surplus"}),
       command("cost --widths 4", {"one width makes no layer", "outputs of every layer"}),
       command("cost --widths 4,0,4", {"--widths: '0'", "whole number from 1 to 4096"}),
