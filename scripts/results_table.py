@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/results.md from a summary of data/sweeps/networks.toml.
+"""Writes the tables of docs/results.md from summaries of data/sweeps/networks.toml and presets.toml.
 
-results_table.py SUMMARY.csv PAGE.md: replaces what is between the lines that mark each table.
+results_table.py NETWORKS.summary.csv PRESETS.summary.csv PAGE.md: replaces what is between the
+lines that mark each table.
 """
 import csv
 import pathlib
@@ -10,6 +11,8 @@ import sys
 RATE = "element_error_rate_mean"
 PHASE = "imperfections.phase.fabrication_sigma_rad"
 COUPLER = "imperfections.coupler.sigma_rad"
+PRESET = "imperfections.preset"
+CALIBRATION = "network.calibration"
 
 
 def name_of(row):
@@ -38,16 +41,39 @@ def table(rows, trace, axis):
     return "\n".join(lines)
 
 
+def preset_table(rows, trace, calibration):
+    rows = [row for row in rows
+            if trace in row["workload.trace"] and row[CALIBRATION] == calibration]
+    presets = list(dict.fromkeys(row[PRESET] for row in rows))
+    names = list(dict.fromkeys(name_of(row) for row in rows))
+    cells = {(name_of(row), row[PRESET]): cell(row) for row in rows}
+    lines = ["| network | " + " | ".join(f"`{preset}`" for preset in presets) + " |",
+             "|---" * (len(presets) + 1) + "|"]
+    lines += ["| " + " | ".join([name] + [cells[name, preset] for preset in presets]) + " |"
+              for name in names]
+    return "\n".join(lines)
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def replaced(text, label, lines):
+    start, end = f"<!-- {label} -->\n", f"<!-- end {label} -->"
+    head, rest = text.split(start, 1)
+    return head + start + lines + "\n" + end + rest.split(end, 1)[1]
+
+
 def main():
-    summary, page = map(pathlib.Path, sys.argv[1:3])
-    with summary.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    networks, presets, page = read(sys.argv[1]), read(sys.argv[2]), pathlib.Path(sys.argv[3])
     text = page.read_text()
     for trace in ("resnet50_cifar100", "llama_wikitext2"):
         for label, axis in (("phase", PHASE), ("splitter", COUPLER)):
-            start, end = f"<!-- {trace} {label} -->\n", f"<!-- end {trace} {label} -->"
-            head, rest = text.split(start, 1)
-            text = head + start + table(rows, trace, axis) + "\n" + end + rest.split(end, 1)[1]
+            text = replaced(text, f"{trace} {label}", table(networks, trace, axis))
+        for calibration in ("none", "local"):
+            text = replaced(text, f"{trace} presets {calibration}",
+                            preset_table(presets, trace, calibration))
     page.write_text(text)
 
 
