@@ -7,6 +7,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/beta.hpp>
+#include <boost/math/special_functions/gamma.hpp>
 
 namespace optinc {
 
@@ -21,9 +22,19 @@ double student_quantile(double degrees_of_freedom) {
 
 /// Clopper-Pearson limits for numbers that need not be whole.
 Interval beta_interval(double successes, double trials) {
+  // The limit is about tail^(1 / successes): below this count no double, and none that Boost finds.
+  constexpr double smallest_count = 1e-3;
+  // Few among very many: Poisson's limits, where Boost's beta quantiles fail.
+  constexpr double very_many = 1e7;
+  if (trials > very_many && successes < very_many * 1e-2) {
+    return {
+        .lo = successes < smallest_count ? 0 : boost::math::gamma_p_inv(successes, tail) / trials,
+        .hi = boost::math::gamma_q_inv(successes + 1, tail) / trials};
+  }
   const double failures = std::max(trials - successes, 0.0);
-  return {.lo = successes <= 0 ? 0 : boost::math::ibeta_inv(successes, failures + 1, tail),
-          .hi = failures <= 0 ? 1 : boost::math::ibetac_inv(successes + 1, failures, tail)};
+  return {
+      .lo = successes < smallest_count ? 0 : boost::math::ibeta_inv(successes, failures + 1, tail),
+      .hi = failures < smallest_count ? 1 : boost::math::ibetac_inv(successes + 1, failures, tail)};
 }
 
 }  // namespace
