@@ -63,6 +63,21 @@ std::size_t metric_index(const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("limits of tiny rates scale with the rate") {
+  // Expected rates of noisy receivers are far below one in all elements: the same spread relative
+  // to the rate has the same relative limits.
+  const auto relative = [](double rate) {
+    const Interval limits =
+        clustered_rate_interval({.rate = rate, .variance = rate * rate / 4, .units = 5});
+    return Interval{limits.lo / rate, limits.hi / rate};
+  };
+  const Interval usual = relative(1e-6);
+  for (const double rate : {1e-9, 1e-12, 1e-20, 1e-100}) {
+    CHECK(relative(rate).lo == Approx(usual.lo).epsilon(1e-4));
+    CHECK(relative(rate).hi == Approx(usual.hi).epsilon(1e-4));
+  }
+}
+
 TEST_CASE("a rate without spread has Clopper-Pearson limits over its units") {
   const Interval none = clustered_rate_interval({.rate = 0, .variance = 0, .units = 50});
   CHECK(none.lo == 0);
