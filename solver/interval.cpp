@@ -20,21 +20,28 @@ double student_quantile(double degrees_of_freedom) {
   return boost::math::quantile(boost::math::complement(distribution, tail));
 }
 
+constexpr double normal_counts = 1e5;  // from which on an interval of a count is a normal one
+
+/// Limits of the rate of a few among very many: Poisson's.
+Interval poisson_interval(double count, double trials) {
+  // The lower limit is about tail^(1 / count): below this no double, and none that Boost finds.
+  constexpr double smallest_count = 1e-3;
+  return {.lo = count < smallest_count ? 0 : boost::math::gamma_p_inv(count, tail) / trials,
+          .hi = boost::math::gamma_q_inv(count + 1, tail) / trials};
+}
+
 /// Clopper-Pearson limits for numbers that need not be whole.
 Interval beta_interval(double successes, double trials) {
-  // The limit is about tail^(1 / successes): below this count no double, and none that Boost finds.
-  constexpr double smallest_count = 1e-3;
-  // Few among very many: Poisson's limits, where Boost's beta quantiles fail.
+  // From here on Boost's beta quantiles fail where one of the numbers is small.
   constexpr double very_many = 1e7;
-  if (trials > very_many && successes < very_many * 1e-2) {
-    return {
-        .lo = successes < smallest_count ? 0 : boost::math::gamma_p_inv(successes, tail) / trials,
-        .hi = boost::math::gamma_q_inv(successes + 1, tail) / trials};
-  }
   const double failures = std::max(trials - successes, 0.0);
-  return {
-      .lo = successes < smallest_count ? 0 : boost::math::ibeta_inv(successes, failures + 1, tail),
-      .hi = failures < smallest_count ? 1 : boost::math::ibetac_inv(successes + 1, failures, tail)};
+  if (trials > very_many && successes < normal_counts) return poisson_interval(successes, trials);
+  if (trials > very_many && failures < normal_counts) {
+    const Interval failing = poisson_interval(failures, trials);
+    return {.lo = 1 - failing.hi, .hi = 1 - failing.lo};
+  }
+  return {.lo = successes <= 0 ? 0 : boost::math::ibeta_inv(successes, failures + 1, tail),
+          .hi = failures <= 0 ? 1 : boost::math::ibetac_inv(successes + 1, failures, tail)};
 }
 
 }  // namespace
@@ -56,7 +63,6 @@ Interval clustered_rate_interval(const SampledRate& sample) {
   const double shrink = z / student_quantile(sample.units - 1);
   const double trials = shrink * shrink * rate * (1 - rate) / sample.variance;
   // Where the interval is a normal one, the beta quantiles are too, or are not found at all.
-  constexpr double normal_counts = 1e5;
   if (std::min(rate, 1 - rate) * trials > normal_counts) {
     return student_interval(rate, std::sqrt(sample.variance), sample.units - 1);
   }

@@ -71,6 +71,11 @@ TEST_CASE("limits of tiny rates scale with the rate") {
         clustered_rate_interval({.rate = rate, .variance = rate * rate / 4, .units = 5});
     return Interval{limits.lo / rate, limits.hi / rate};
   };
+  // Seen from the other side, a rate of nearly one.
+  const Interval high =
+      clustered_rate_interval({.rate = 1 - 1e-9, .variance = 1e-18 / 4, .units = 5});
+  CHECK(1 - high.hi == Approx(1e-9 * relative(1e-9).lo).epsilon(1e-3));
+  CHECK(1 - high.lo == Approx(1e-9 * relative(1e-9).hi).epsilon(1e-3));
   const Interval usual = relative(1e-6);
   for (const double rate : {1e-9, 1e-12, 1e-20, 1e-100}) {
     CHECK(relative(rate).lo == Approx(usual.lo).epsilon(1e-4));
