@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "devices/decibel.hpp"
+
 namespace optinc {
 
 bool StaticImperfections::none() const {
@@ -12,6 +14,12 @@ bool StaticImperfections::none() const {
                       loss.mzi_sigma_db != 0 || drift.on() || phase_jitter_sigma_rad != 0;
   return !random && loss.lossless() && phase_dac_bits == 0 && coupler_mean_rad == 0 && !thermal &&
          !optical_crosstalk_db && detuning.effective_nm() == 0;
+}
+
+StaticImperfections when_calibrated(StaticImperfections imperfections) {
+  imperfections.drift = {};
+  imperfections.phase_jitter_sigma_rad = 0;
+  return imperfections;
 }
 
 void apply_static_errors(const StaticImperfections& imperfections, const UnitNormals& normals,
@@ -45,10 +53,10 @@ double driver_phase_rad(double phase_rad, int dac_bits) {
   return step_rad * (step < 0 ? step + steps : step);
 }
 
-double amplitude_transmission(double loss_db) { return std::pow(10.0, -loss_db / 20); }
+double amplitude_transmission(double loss_db) { return amplitude_ratio(-loss_db); }
 
 double optical_crosstalk_angle_rad(double crosstalk_db) {
-  return std::asin(std::pow(10.0, crosstalk_db / 20));
+  return std::asin(amplitude_ratio(crosstalk_db));
 }
 
 double block_loss_db(const LossParameters& loss, double normal) {

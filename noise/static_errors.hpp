@@ -67,6 +67,9 @@ struct StaticImperfections {
   bool none() const;
 };
 
+/// What there is of them when a chip is calibrated: no drift yet, and jitter averages out.
+StaticImperfections when_calibrated(StaticImperfections imperfections);
+
 /// Adds the static errors of one MZI. `normals` are those of its DrawId::static_mzi block, in the
 /// order theta, phi, alpha, beta; the first two replaced by correlated ones where
 /// phase_correlation_um asks for it.

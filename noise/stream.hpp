@@ -18,19 +18,19 @@ enum class DrawId : std::uint16_t {
   third_coupler = 4,          ///< element = MZI in flat order; first normal: its third coupler
   combiner = 5,               ///< mesh_id = server, element = group; normals: amplitude, phase
   server_phase = 6,           ///< mesh_id = server; first normal: phase of its laser's path
-  receiver_noise = 7,         ///< mesh_id = unit of a cascade, symbol = low half of the number of a
-                              ///< gradient's element, element = its high half << 8 | output digit;
-                              ///< first normal: noise of the photocurrent
+  receiver_noise = 7,         ///< mesh_id = unit, element = output digit; symbol_normals; first
+                              ///< normal: noise of the photocurrent
   drift = 8,                  ///< element = MZI in flat order; normals: theta, phi; symbol = node
                               ///< of the path (OrnsteinUhlenbeck)
   drift_output_screen = 9,    ///< likewise, element = mode; first normal: screen phase
   jitter = 10,                ///< element = MZI in flat order, symbol = realization; normals:
                               ///< theta, phi
   jitter_output_screen = 11,  ///< element = mode, symbol = realization; first normal
-  intensity = 12,             ///< mesh_id = unit, element = layer / 4; normal layer mod 4
-  laser_phase = 13,           ///< mesh_id = server; first normal
+  intensity = 12,             ///< mesh_id = unit, element = layer / 4; symbol_normals; normal
+                              ///< layer mod 4
+  laser_phase = 13,           ///< mesh_id = server; symbol_normals; first normal
   amplifier = 14,             ///< mesh_id = unit, element = 256 layer + output / 4 (below 2^16);
-                              ///< normal output mod 4
+                              ///< symbol_normals; normal output mod 4
   element_sample = 256,       ///< sequence over the elements of a gradient; mesh_id 1: the start
   stochastic_rounding = 512,  ///< sequence over the elements of a gradient; mesh_id = server
   synthetic_gradient = 768,   ///< likewise; mesh_id = 0: common part, 1 + server: its own part

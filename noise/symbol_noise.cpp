@@ -4,10 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "devices/decibel.hpp"
+
 namespace optinc {
 
 double intensity_sigma(double rin_db_hz, double bandwidth_hz) {
-  return std::sqrt(std::pow(10.0, rin_db_hz / 10) * bandwidth_hz);
+  return std::sqrt(power_ratio(rin_db_hz) * bandwidth_hz);
 }
 
 double laser_phase_sigma_rad(double linewidth_hz, double delay_s) {

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <boost/math/special_functions/erf.hpp>
 
+#include "devices/decibel.hpp"
 #include "devices/modulator.hpp"
 #include "solver/error.hpp"
+#include "solver/optinc/decision.hpp"
 
 namespace optinc {
 
@@ -18,11 +20,7 @@ namespace {
 constexpr double milli = 1e-3;
 constexpr int digit_levels = 3;
 
-double watts(double dbm) { return milli * std::pow(10, dbm / 10); }
-
-double linear(double db) { return std::pow(10, db / 10); }
-
-double gaussian_tail(double distance) { return std::erfc(distance / std::sqrt(2.0)) / 2; }
+double watts(double dbm) { return milli * power_ratio(dbm); }
 
 /// Stages of a link, each on top of the one before.
 class StageList {
@@ -93,8 +91,8 @@ double converter_variance(double full_scale_a, int bits) {
 
 DetectedLevels detect(double top_level_dbm, const LinkHardware& link) {
   const Photodiode diode = link.photodiode();
-  const Pam4Powers<double> powers =
-      pam4_powers(watts(top_level_dbm), linear(link.extinction_ratio_db), link.rlm);
+  const Pam4Levels<double> powers =
+      pam4_levels(watts(top_level_dbm), power_ratio(link.extinction_ratio_db), link.rlm);
   const double converter =
       converter_variance(diode.responsivity_a_w * powers.level[3], link.adc_bits);
   DetectedLevels levels;
@@ -151,7 +149,7 @@ Photodiode LinkHardware::photodiode() const {
           .bandwidth_hz = bandwidth_ghz * 1e9};
 }
 
-double LinkHardware::rin_per_hz() const { return linear(rin_db_hz); }
+double LinkHardware::rin_per_hz() const { return power_ratio(rin_db_hz); }
 
 double required_symbol_error_rate(int bits) { return 15.0 / 12 / (std::exp2(2 * bits) - 1); }
 
@@ -191,7 +189,7 @@ SlicerBudget slicer_budget(double top_level_dbm, const LinkHardware& link) {
     gap.spacing_a = levels.current_a[i + 1] - levels.current_a[i];
     gap.below = (threshold_a - levels.current_a[i]) / levels.sigma_a[i];
     gap.above = (levels.current_a[i + 1] - threshold_a) / levels.sigma_a[i + 1];
-    gap.error_rate = (gaussian_tail(gap.below) + gaussian_tail(gap.above)) / 4;
+    gap.error_rate = (upper_tail(gap.below) + upper_tail(gap.above)) / 4;
     budget.symbol_error_rate += gap.error_rate;
   }
   const Photodiode diode = link.photodiode();

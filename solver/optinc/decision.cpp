@@ -10,9 +10,6 @@ namespace optinc {
 
 namespace {
 
-/// Probability that a unit normal is at least x.
-double upper_tail(double x) { return std::erfc(x / std::numbers::sqrt2) / 2; }
-
 /// Probability that a unit normal lies in [low, high): a difference of tails that are both on the
 /// side of the interval, so that nothing cancels.
 double between(double low, double high) {
@@ -28,6 +25,8 @@ DigitProbabilities certain(int digit) {
 }
 
 }  // namespace
+
+double upper_tail(double x) { return std::erfc(x / std::numbers::sqrt2) / 2; }
 
 int decided_digit(const DecisionThresholds& thresholds, double value) {
   int digit = 0;

@@ -10,6 +10,9 @@
 
 namespace optinc {
 
+/// Probability that a unit normal is at least x.
+double upper_tail(double x);
+
 /// Probability of each digit 0 to 3 of one decision.
 using DigitProbabilities = std::array<double, 4>;
 

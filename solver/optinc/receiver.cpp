@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "noise/symbol_noise.hpp"
+
 namespace optinc {
 
 namespace {
@@ -90,12 +92,9 @@ ReceivedDigit Receiver::receive(const Eigen::MatrixXd& outputs, Eigen::Index row
 }
 
 double Receiver::deviate(Eigen::Index row, std::uint64_t element) const {
-  constexpr unsigned digit_bits = 8;
   StreamAddress address = options_.noise;
-  address.element =
-      static_cast<std::uint32_t>(element >> 32U) << digit_bits | static_cast<std::uint32_t>(row);
-  address.symbol = static_cast<std::uint32_t>(element);
-  return unit_normals(random_words(address)).value[0];
+  address.element = static_cast<std::uint32_t>(row);
+  return symbol_normals(address, element).value[0];
 }
 
 Decoded Receiver::decisions(const Eigen::MatrixXd& outputs) const {

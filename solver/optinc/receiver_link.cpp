@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "devices/decibel.hpp"
 #include "devices/modulator.hpp"
 
 namespace optinc {
@@ -37,9 +38,9 @@ bool ReceiverImperfections::act() const { return rlm != 1 || adc_bits != 0 || no
 
 ReceiverLink::ReceiverLink(const ReceiverImperfections& imperfections, int copies)
     : imperfections_(imperfections) {
-  const double top_w = imperfections.power_w / copies * std::pow(10, -imperfections.excess_db / 10);
-  const Pam4Powers<double> powers =
-      pam4_powers(top_w, imperfections.extinction_ratio, imperfections.rlm);
+  const double top_w = imperfections.power_w / copies * power_ratio(-imperfections.excess_db);
+  const Pam4Levels<double> powers =
+      pam4_levels(top_w, imperfections.extinction_ratio, imperfections.rlm);
   std::copy(std::begin(powers.level), std::end(powers.level), std::begin(levels_w_));
 }
 

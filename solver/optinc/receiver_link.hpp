@@ -43,7 +43,7 @@ struct ReceivedDigit {
 
 /// Modulator, splitter, photodiode and converter of one output, in digits of current.
 ///
-/// The modulator's power is linear in the output between the four levels (pam4_powers), and beyond
+/// The modulator's power is linear in the output between the four levels (pam4_levels), and beyond
 /// them with the slope of the outer gap, but never negative. The splitter divides it among the
 /// copies. Noise of the photocurrent is that of photocurrent_noise at the mean power. The
 /// converter has 2^bits steps over -1/2 .. 3 1/2 digits (a sixth of the span of the levels beyond

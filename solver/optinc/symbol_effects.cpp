@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/optinc/symbol_effects.hpp"
 
-#include <cmath>
 #include <limits>
+#include <optional>
 
+#include "devices/decibel.hpp"
 #include "devices/modulator.hpp"
 
 namespace optinc {
@@ -23,11 +24,11 @@ StreamAddress address(const SymbolStreams& streams, std::uint16_t mesh_id, DrawI
 
 std::array<double, 4> transmitted_levels(const Transmitter& transmitter, CombinerMode mode) {
   if (transmitter == Transmitter{}) return {0, 1, 2, 3};
-  const double per_decade = mode == CombinerMode::coherent ? 20 : 10;
-  const double ratio = transmitter.extinction_ratio_db
-                           ? std::pow(10.0, *transmitter.extinction_ratio_db / per_decade)
-                           : std::numeric_limits<double>::infinity();
-  const Pam4Powers<double> sent = pam4_powers(1.0, ratio, transmitter.rlm);
+  double ratio = std::numeric_limits<double>::infinity();
+  if (const std::optional<double> ratio_db = transmitter.extinction_ratio_db) {
+    ratio = mode == CombinerMode::coherent ? amplitude_ratio(*ratio_db) : power_ratio(*ratio_db);
+  }
+  const Pam4Levels<double> sent = pam4_levels(1.0, ratio, transmitter.rlm);
   const double digits = 3 / (sent.level[3] - sent.level[0]);
   return {digits * sent.level[0], digits * sent.level[1], digits * sent.level[2],
           digits * sent.level[3]};

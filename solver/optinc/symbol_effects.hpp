@@ -19,7 +19,7 @@ struct Transmitter {
   friend bool operator==(const Transmitter&, const Transmitter&) = default;
 };
 
-/// What a transmitter sends for each level, in digits: the levels of `pam4_powers`, scaled so that
+/// What a transmitter sends for each level, in digits: the levels of `pam4_levels`, scaled so that
 /// the outer ones lie 3 apart. What carries the digits is the field where the combiner is coherent
 /// and the power where it is not. Without the effects exactly 0, 1, 2, 3.
 std::array<double, 4> transmitted_levels(const Transmitter& transmitter, CombinerMode mode);

@@ -35,12 +35,12 @@ UnitStructure one_layer(int inputs, int outputs, const MappingOptions& options =
 }  // namespace
 
 TEST_CASE("PAM4 levels have the extinction ratio and the level mismatch") {
-  const Pam4Powers<double> ideal = pam4_powers(1.0, 4.0, 1.0);
+  const Pam4Levels<double> ideal = pam4_levels(1.0, 4.0, 1.0);
   CHECK(ideal.level[0] == Approx(0.25));
   CHECK(ideal.level[1] == Approx(0.5));
   CHECK(ideal.level[2] == Approx(0.75));
   CHECK(ideal.level[3] == 1.0);
-  const Pam4Powers<double> levels = pam4_powers(1.0, 4.0, 0.9);
+  const Pam4Levels<double> levels = pam4_levels(1.0, 4.0, 0.9);
   const double middle = (levels.level[0] + levels.level[3]) / 2;
   const double es1 = (levels.level[1] - middle) / (levels.level[0] - middle);
   const double es2 = (levels.level[2] - middle) / (levels.level[3] - middle);
@@ -119,8 +119,8 @@ TEST_CASE("the slicer's error rate is that of drawn symbols") {
   const double top_dbm = -11;
   const SlicerBudget slicer = slicer_budget(top_dbm, link);
   const double top_w = 1e-3 * std::pow(10, top_dbm / 10);
-  const Pam4Powers<double> powers =
-      pam4_powers(top_w, std::pow(10, link.extinction_ratio_db / 10), link.rlm);
+  const Pam4Levels<double> powers =
+      pam4_levels(top_w, std::pow(10, link.extinction_ratio_db / 10), link.rlm);
   std::mt19937_64 engine(5);
   std::normal_distribution<double> normal;
   constexpr int symbols = 400000;
