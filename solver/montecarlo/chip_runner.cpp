@@ -156,11 +156,6 @@ std::size_t count_unlike(const std::vector<std::int64_t>& a, const std::vector<s
   return unlike;
 }
 
-/// Adds those of the direct sum of the meshes of all units.
-void add_quality(const std::vector<ChipOptics>& units, MeshQualitySums& sums) {
-  for (const ChipOptics& unit : units) sums.add(unit.quality_sums);
-}
-
 /// The code format of unit `unit` of a chip, the one of level 2 last.
 const CodeFormat& unit_format(const PointTask& task, std::size_t unit) {
   if (!task.cascade) return task.format;
@@ -415,9 +410,7 @@ std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& tas
   auto used = std::make_unique<ChipInUse>(ChipInUse{.workload = workload(task)});
   const std::shared_ptr<const std::vector<Optics>> units = optics(task);
   for (const Optics& unit : *units) {
-    used->optics.push_back(unit.network.chip(seed, chip));
-    if (task.symbols.jitter_realizations == 0) continue;
-    used->jittered.push_back(unit.network.jittered(seed, chip, task.symbols.jitter_realizations));
+    used->optics.push_back(unit.network.realizations(seed, chip, task.symbols.jitter_realizations));
   }
   const Workload& work = *used->workload;
   const ReceiverOptions receiver = receiver_options(task, {seed, chip}, 0, task.format.servers);
@@ -435,7 +428,7 @@ std::unique_ptr<ChipRunner::ChipInUse> ChipRunner::use_chip(const PointTask& tas
 
 void ChipRunner::use_codes(const ReceiverOptions& receiver, ChipInUse& used) const {
   const CodeSet& codes = used.workload->units.front();
-  const Eigen::MatrixXd outputs = backend_.evaluate_codes(used.optics.front().layers, codes.inputs);
+  const Eigen::MatrixXd outputs = backend_.evaluate_codes(used.quiet().layers, codes.inputs);
   used.receiver.emplace(receiver, outputs, codes.targets);
   used.decoded = used.receiver->decisions(outputs);
 }
@@ -450,8 +443,7 @@ ServerChip ChipRunner::server_chip(const PointTask& task, const ChipInUse& used,
           std::move(receiver),
           used.workload->units[unit].codes,
           task.symbols,
-          streams,
-          used.jittered.empty() ? std::vector<ChipOptics>{} : used.jittered[unit]};
+          streams};
 }
 
 std::unique_ptr<CascadeChip> ChipRunner::cascade_chip(const PointTask& task, const ChipInUse& used,
@@ -472,8 +464,8 @@ std::unique_ptr<CascadeChip> ChipRunner::cascade_chip(const PointTask& task, con
                                   .first_server = static_cast<std::uint16_t>(first_server)};
       units.emplace_back(server_chip(task, used, i, streams, receiver));
     } else {
-      units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i], backend_, receiver,
-                         used.workload->units[i]);
+      units.emplace_back(std::in_place_type<CodeChip>, format, used.optics[i].front(), backend_,
+                         receiver, used.workload->units[i]);
     }
     first_server += format.servers;
   }
@@ -497,10 +489,13 @@ ChipResult ChipRunner::result(const PointTask& task, std::uint64_t seed,
   return result;
 }
 
+/// Over the direct sum of the meshes of all units, and over the jitter.
 MeshQuality ChipRunner::mesh_quality(const ChipInUse& chip) {
   MeshQualitySums sums;
-  for (const std::vector<ChipOptics>& realizations : chip.jittered) add_quality(realizations, sums);
-  if (chip.jittered.empty()) add_quality(chip.optics, sums);
+  for (const std::vector<ChipOptics>& unit : chip.optics) {
+    const std::size_t first = unit.size() > 1 ? 1 : 0;
+    for (std::size_t i = first; i < unit.size(); ++i) sums.add(unit[i].quality_sums);
+  }
   return sums.quality();
 }
 
@@ -516,8 +511,8 @@ double ChipRunner::uniform_error_rate(const PointTask& task, std::uint64_t seed,
     const std::vector<double> shares = wrong_probabilities(receiver.decisions(outputs), targets);
     wrong = std::accumulate(shares.begin(), shares.end(), wrong);
   };
-  const auto codes = static_cast<double>(visit_outputs(
-      chip.optics.front().layers, task.format, backend_, {.max_codes = most, .seed = seed}, add));
+  const auto codes = static_cast<double>(visit_outputs(chip.quiet().layers, task.format, backend_,
+                                                       {.max_codes = most, .seed = seed}, add));
   // Without chance the number of an accuracy, to the bit.
   return receiver.random() ? wrong / codes : 1 - (codes - wrong) / codes;
 }
@@ -535,7 +530,7 @@ ChipRunner::ElementDecoder ChipRunner::element_decoder(const PointTask& task, Ch
   };
   if (chip.cascade) return of(chip.cascade.get());
   if (chip.servers) return of(&*chip.servers);
-  const auto unit = std::make_shared<CodeChip>(task.format, chip.optics.front(), backend_, receiver,
+  const auto unit = std::make_shared<CodeChip>(task.format, chip.quiet(), backend_, receiver,
                                                chip.workload->units.front());
   return [unit](std::span<const std::uint32_t> values, std::uint64_t first_element) {
     return unit->decode(values, first_element);

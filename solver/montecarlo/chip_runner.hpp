@@ -127,12 +127,15 @@ class ChipRunner {
   /// One chip at work. Refers to the optics, which must outlive it.
   struct ChipInUse {
     std::shared_ptr<const Workload> workload;
-    std::vector<ChipOptics> optics = {};                 ///< by unit
-    std::vector<std::vector<ChipOptics>> jittered = {};  ///< likewise, where there is jitter
-    std::unique_ptr<CascadeChip> cascade = {};           ///< of several units
-    std::optional<ServerChip> servers = {};              ///< of one, where entries are not codes
-    std::optional<Receiver> receiver = {};               ///< of one, where they are codes
-    Decoded decoded = {};                                ///< by entry
+    /// By unit: without jitter, then the realizations of jitter where there is any.
+    std::vector<std::vector<ChipOptics>> optics = {};
+    std::unique_ptr<CascadeChip> cascade = {};  ///< of several units
+    std::optional<ServerChip> servers = {};     ///< of one, where entries are not codes
+    std::optional<Receiver> receiver = {};      ///< of one, where they are codes
+    Decoded decoded = {};                       ///< by entry
+
+    /// The first unit without jitter.
+    const ChipOptics& quiet() const { return optics.front().front(); }
   };
 
   std::unique_ptr<ChipInUse> use_chip(const PointTask& task, std::uint64_t seed,

@@ -44,14 +44,12 @@ std::vector<Eigen::MatrixXcd> optical_transfers(const MappedNetwork& network,
   return transfers;
 }
 
-/// What is there when a chip is calibrated: not the rounding of the drivers, not the detuning, nor
-/// what comes after or averages out.
-StaticImperfections at_calibration(StaticImperfections imperfections) {
-  imperfections.phase_dac_bits = 0;
-  imperfections.detuning = {};
-  imperfections.drift = {};
-  imperfections.phase_jitter_sigma_rad = 0;
-  return imperfections;
+/// What calibration meets: not the rounding of the drivers, not the detuning.
+StaticImperfections at_calibration(const StaticImperfections& imperfections) {
+  StaticImperfections met = when_calibrated(imperfections);
+  met.phase_dac_bits = 0;
+  met.detuning = {};
+  return met;
 }
 
 bool acts_on(const Ablation& ablation, std::size_t layer, bool is_output) {
@@ -171,24 +169,23 @@ std::optional<ChipMesh> NetworkOptics::corrected(std::size_t mesh, std::uint64_t
   return in_use.reprogrammed(correction.program);
 }
 
-std::vector<ChipOptics> NetworkOptics::realizations(
-    std::uint64_t seed, std::uint32_t chip,
-    const std::vector<std::optional<std::uint32_t>>& jitter) const {
-  std::vector<std::optional<ChipMesh>> calibrated;
-  for (std::size_t i = 0; i < meshes_.size(); ++i) calibrated.push_back(corrected(i, seed, chip));
-  std::vector<ChipOptics> optics;
-  for (const std::optional<std::uint32_t>& realization : jitter) {
-    std::vector<Eigen::MatrixXcd> matrices;
-    for (std::size_t i = 0; i < meshes_.size(); ++i) {
-      const ComposeRequest request{.mesh = calibrated[i] ? *calibrated[i] : meshes_[i],
-                                   .seed = seed,
-                                   .chips = {&chip, 1},
-                                   .jitter = realization};
-      matrices.push_back(std::move(backend_.compose_chips(request).front()));
-    }
-    optics.push_back(optics_of(matrices));
+NetworkOptics::CalibratedMeshes NetworkOptics::calibrated(std::uint64_t seed,
+                                                          std::uint32_t chip) const {
+  CalibratedMeshes meshes;
+  for (std::size_t i = 0; i < meshes_.size(); ++i) meshes.push_back(corrected(i, seed, chip));
+  return meshes;
+}
+
+ChipOptics NetworkOptics::composed(const ChipDraw& draw, const CalibratedMeshes& calibrated) const {
+  std::vector<Eigen::MatrixXcd> matrices;
+  for (std::size_t i = 0; i < meshes_.size(); ++i) {
+    const ComposeRequest request{.mesh = calibrated[i] ? *calibrated[i] : meshes_[i],
+                                 .seed = draw.seed,
+                                 .chips = {&draw.chip, 1},
+                                 .jitter = draw.jitter};
+    matrices.push_back(std::move(backend_.compose_chips(request).front()));
   }
-  return optics;
+  return optics_of(matrices);
 }
 
 ChipOptics NetworkOptics::optics_of(const std::vector<Eigen::MatrixXcd>& matrices) const {
@@ -209,15 +206,21 @@ ChipOptics NetworkOptics::optics_of(const std::vector<Eigen::MatrixXcd>& matrice
   return optics;
 }
 
-ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip) const {
-  return std::move(realizations(seed, chip, {std::nullopt}).front());
+ChipOptics NetworkOptics::chip(std::uint64_t seed, std::uint32_t chip,
+                               std::optional<std::uint32_t> jitter) const {
+  return composed({.seed = seed, .chip = chip, .jitter = jitter}, calibrated(seed, chip));
 }
 
-std::vector<ChipOptics> NetworkOptics::jittered(std::uint64_t seed, std::uint32_t chip,
-                                                std::uint32_t count) const {
-  std::vector<std::optional<std::uint32_t>> jitter;
-  for (std::uint32_t r = 0; r < count; ++r) jitter.emplace_back(r);
-  return realizations(seed, chip, jitter);
+std::vector<ChipOptics> NetworkOptics::realizations(std::uint64_t seed, std::uint32_t chip,
+                                                    std::uint32_t count) const {
+  const CalibratedMeshes meshes = calibrated(seed, chip);
+  ChipDraw draw{.seed = seed, .chip = chip};
+  std::vector<ChipOptics> optics = {composed(draw, meshes)};
+  for (std::uint32_t r = 0; r < count; ++r) {
+    draw.jitter = r;
+    optics.push_back(composed(draw, meshes));
+  }
+  return optics;
 }
 
 std::vector<RealLayer> ideal_layers(const MappedNetwork& network, const Backend& backend) {

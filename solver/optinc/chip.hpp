@@ -95,18 +95,19 @@ class NetworkOptics {
 
   /// Composes chip `chip` of `seed` with its static errors. Calibration happens with exact drivers
   /// at the design wavelength and temperature; rounding, detuning, drift and the heat of the
-  /// corrected phases come after it.
-  ChipOptics chip(std::uint64_t seed, std::uint32_t chip) const;
+  /// corrected phases come after it. Args: jitter: realization of its phase jitter; none: without.
+  ChipOptics chip(std::uint64_t seed, std::uint32_t chip,
+                  std::optional<std::uint32_t> jitter = {}) const;
 
-  /// The same chip in realizations 0 to count - 1 of its phase jitter.
-  std::vector<ChipOptics> jittered(std::uint64_t seed, std::uint32_t chip,
-                                   std::uint32_t count) const;
+  /// The same chip without jitter, then in realizations 0 to count - 1 of it; calibrated once.
+  std::vector<ChipOptics> realizations(std::uint64_t seed, std::uint32_t chip,
+                                       std::uint32_t count) const;
 
  private:
-  std::vector<ChipOptics> realizations(
-      std::uint64_t seed, std::uint32_t chip,
-      const std::vector<std::optional<std::uint32_t>>& jitter) const;
+  using CalibratedMeshes = std::vector<std::optional<ChipMesh>>;
+  CalibratedMeshes calibrated(std::uint64_t seed, std::uint32_t chip) const;
   std::optional<ChipMesh> corrected(std::size_t mesh, std::uint64_t seed, std::uint32_t chip) const;
+  ChipOptics composed(const ChipDraw& draw, const CalibratedMeshes& calibrated) const;
   ChipOptics optics_of(const std::vector<Eigen::MatrixXcd>& matrices) const;
   void set_gains();
 

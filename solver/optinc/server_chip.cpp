@@ -120,10 +120,10 @@ std::vector<std::uint32_t> training_values(const CodeFormat& format,
   return values;
 }
 
-ServerChip::ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
-                       const Backend& backend, ReceiverOptions receiver,
+ServerChip::ServerChip(const CodeFormat& format, std::span<const ChipOptics> chip,
+                       Eigen::MatrixXcd weights, const Backend& backend, ReceiverOptions receiver,
                        const std::vector<CodeKey>& codes, const SymbolEffects& effects,
-                       const SymbolStreams& streams, const std::vector<ChipOptics>& jittered)
+                       const SymbolStreams& streams)
     : format_(format),
       backend_(backend),
       weights_(std::move(weights)),
@@ -131,11 +131,11 @@ ServerChip::ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::
       streams_(streams),
       amplitudes_(group_amplitudes(format, transmitted_levels(effects.transmitter, effects.mode))),
       pedestal_(amplitudes_.front()),
-      gains_(chip.layer_gains),
-      layers_(layers_for_fields(chip)),
-      receiver_(with_amplifiers(std::move(receiver), chip, effects.noise),
+      gains_(chip.front().layer_gains),
+      layers_(layers_for_fields(chip.front())),
+      receiver_(with_amplifiers(std::move(receiver), chip.front(), effects.noise),
                 quiet_outputs(training_values(format, codes)), target_values(format, codes)) {
-  for (const ChipOptics& one : jittered) jittered_.push_back(layers_for_fields(one));
+  for (const ChipOptics& one : chip.subspan(1)) jittered_.push_back(layers_for_fields(one));
 }
 
 /// The chip's layers with the first one widened: Re(W a) = Re W Re a - Im W Im a.
@@ -185,55 +185,49 @@ Eigen::MatrixXd ServerChip::outputs(std::span<const std::uint32_t> values,
   const Eigen::MatrixXd signals = fields(values, laser_turns(elements, first_element));
   const bool quiet = effects_.noise.intensity_sigma == 0 && effects_.noise.amplifier_sigma == 0;
   if (quiet && jittered_.empty()) return backend_.evaluate_codes(layers_, signals);
-  const std::uint64_t realizations = std::max<std::size_t>(1, jittered_.size());
+  const auto realizations = static_cast<Eigen::Index>(std::max<std::size_t>(1, jittered_.size()));
   Eigen::MatrixXd outputs(layers_.back().weight.rows(), elements);
-  for (std::uint64_t r = 0; r < realizations; ++r) {
-    std::vector<Eigen::Index> columns;
-    std::vector<std::uint64_t> indices;
-    for (Eigen::Index element = 0; element < elements; ++element) {
-      const std::uint64_t index = first_element + static_cast<std::uint64_t>(element);
-      if (index % realizations != r) continue;
-      columns.push_back(element);
-      indices.push_back(index);
-    }
-    if (columns.empty()) continue;
+  for (Eigen::Index start = 0; start < std::min(realizations, elements); ++start) {
+    const std::uint64_t first = first_element + static_cast<std::uint64_t>(start);
     const std::vector<RealLayer>& layers =
-        jittered_.empty() ? layers_ : jittered_[static_cast<std::size_t>(r)];
+        jittered_.empty() ? layers_ : jittered_[first % jittered_.size()];
+    const auto columns = Eigen::seq(start, elements - 1, realizations);
     const Eigen::MatrixXd own = signals(Eigen::all, columns);
     outputs(Eigen::all, columns) =
-        quiet ? backend_.evaluate_codes(layers, own) : noisy_chain(layers, own, indices);
+        quiet ? backend_.evaluate_codes(layers, own)
+              : noisy_chain(layers, own, {first, static_cast<std::uint64_t>(realizations)});
   }
   return outputs;
 }
 
 Eigen::MatrixXd ServerChip::noisy_chain(const std::vector<RealLayer>& layers,
                                         Eigen::MatrixXd signals,
-                                        const std::vector<std::uint64_t>& elements) const {
+                                        const ElementNumbers& numbers) const {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const RealLayer& layer = layers[i];
     const RealLayer detector{.weight = layer.weight,
                              .bias = Eigen::VectorXd::Zero(layer.bias.size()),
                              .activation = Activation::identity};
     signals = backend_.evaluate_codes({&detector, 1}, signals);
-    add_noise(i, elements, signals);
+    add_noise(i, numbers, signals);
     signals.colwise() += layer.bias;
     signals = signals.unaryExpr([&](double value) { return activated(layer, value); });
   }
   return signals;
 }
 
-void ServerChip::add_noise(std::size_t layer, const std::vector<std::uint64_t>& elements,
+void ServerChip::add_noise(std::size_t layer, const ElementNumbers& numbers,
                            Eigen::MatrixXd& detected) const {
   constexpr Eigen::Index per_block = 4;
   const bool last = layer + 1 == layers_.size();
   const double amplifier = last ? 0 : gains_[layer] * effects_.noise.amplifier_sigma;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto column = static_cast<Eigen::Index>(i);
-    detected.col(column) *= intensity_factor(effects_.noise, streams_, layer, elements[i]);
+  for (Eigen::Index column = 0; column < detected.cols(); ++column) {
+    const std::uint64_t element = numbers.at(column);
+    detected.col(column) *= intensity_factor(effects_.noise, streams_, layer, element);
     if (amplifier == 0) continue;
     for (Eigen::Index row = 0; row < detected.rows(); row += per_block) {
-      const UnitNormals deviates = amplifier_deviates(
-          streams_, layer, static_cast<std::size_t>(row / per_block), elements[i]);
+      const UnitNormals deviates =
+          amplifier_deviates(streams_, layer, static_cast<std::size_t>(row / per_block), element);
       for (Eigen::Index k = 0; k < std::min(per_block, detected.rows() - row); ++k) {
         detected(row + k, column) += amplifier * deviates.value[k];
       }

@@ -57,12 +57,11 @@ std::vector<std::uint32_t> training_values(const CodeFormat& format,
 /// combiner takes it off the sum.
 class ServerChip {
  public:
-  /// Calibrates the receiver on training_values of `codes`, without noise. Args: jittered: the
-  /// chip's realizations of phase jitter, where there is any.
-  ServerChip(const CodeFormat& format, const ChipOptics& chip, Eigen::MatrixXcd weights,
+  /// Calibrates the receiver on training_values of `codes`, without noise. Args: chip: the chip
+  /// without jitter, then its realizations with jitter where there is any.
+  ServerChip(const CodeFormat& format, std::span<const ChipOptics> chip, Eigen::MatrixXcd weights,
              const Backend& backend, ReceiverOptions receiver, const std::vector<CodeKey>& codes,
-             const SymbolEffects& effects = {}, const SymbolStreams& streams = {},
-             const std::vector<ChipOptics>& jittered = {});
+             const SymbolEffects& effects = {}, const SymbolStreams& streams = {});
 
   /// Integer decoded for each element from what the servers send, `values[element * servers +
   /// server]`. The noise of an element belongs to its number in the random streams, first_element
@@ -80,15 +79,24 @@ class ServerChip {
   const Receiver& receiver() const { return receiver_; }
 
  private:
+  /// Numbers of elements in the random streams that are equally far apart.
+  struct ElementNumbers {
+    std::uint64_t first{};
+    std::uint64_t step{};
+
+    std::uint64_t at(Eigen::Index column) const {
+      return first + static_cast<std::uint64_t>(column) * step;
+    }
+  };
+
   std::vector<RealLayer> layers_for_fields(const ChipOptics& chip) const;
   Eigen::MatrixXd quiet_outputs(std::span<const std::uint32_t> values) const;
   Eigen::MatrixXd fields(std::span<const std::uint32_t> values,
                          const Eigen::MatrixXcd& turns) const;
   Eigen::MatrixXcd laser_turns(Eigen::Index elements, std::uint64_t first_element) const;
   Eigen::MatrixXd noisy_chain(const std::vector<RealLayer>& layers, Eigen::MatrixXd signals,
-                              const std::vector<std::uint64_t>& elements) const;
-  void add_noise(std::size_t layer, const std::vector<std::uint64_t>& elements,
-                 Eigen::MatrixXd& detected) const;
+                              const ElementNumbers& numbers) const;
+  void add_noise(std::size_t layer, const ElementNumbers& numbers, Eigen::MatrixXd& detected) const;
 
   const CodeFormat& format_;
   const Backend& backend_;
@@ -99,7 +107,7 @@ class ServerChip {
   double pedestal_ = 0;             ///< of a group whose digits are all 0
   std::vector<double> gains_;       ///< G by layer
   std::vector<RealLayer> layers_;   ///< without jitter; the first takes combined_fields
-  std::vector<std::vector<RealLayer>> jittered_;
+  std::vector<std::vector<RealLayer>> jittered_;  ///< by realization
   Receiver receiver_;
 };
 

@@ -19,8 +19,7 @@ std::vector<std::vector<float>> ChipErrors::draw(const NetworkLayer& designed, s
   std::vector<std::vector<float>> changes;
   for (std::size_t chip = 0; chip < options_.chips; ++chip) {
     const ChipOptics actual =
-        optics.jittered(layer_seed, static_cast<std::uint32_t>(draw * options_.chips + chip), 1)
-            .front();
+        optics.chip(layer_seed, static_cast<std::uint32_t>(draw * options_.chips + chip), 0);
     const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> change =
         (actual.layers.front().weight - designed.weight).cast<float>();
     changes.emplace_back(change.data(), change.data() + change.size());

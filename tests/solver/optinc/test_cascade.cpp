@@ -307,9 +307,9 @@ TEST_CASE("by code and by server decode alike where servers are alike", "[cascad
     const CodeSet codes = make_code_set(own, all_codes(own, 100000));
     by_code.emplace_back(std::in_place_type<CodeChip>, own, optics, *reference(),
                          Calibration::affine, codes);
-    by_server.emplace_back(std::in_place_type<ServerChip>, own, optics,
-                           combiner_weights({}, own, 1, 0), *reference(), Calibration::affine,
-                           codes.codes);
+    by_server.emplace_back(std::in_place_type<ServerChip>, own,
+                           std::span<const ChipOptics>(&optics, 1), combiner_weights({}, own, 1, 0),
+                           *reference(), Calibration::affine, codes.codes);
   }
   const std::vector<std::int64_t> decoded = CascadeChip(format, std::move(by_code)).decode(values);
   const std::vector<std::int64_t> from_servers =

@@ -114,7 +114,7 @@ TEST_CASE("servers that are alike give what the codes give, bit for bit", "[serv
     CHECK(weights == Eigen::MatrixXcd::Ones(4, 4));
     for (const Calibration calibration :
          {Calibration::none, Calibration::gain, Calibration::affine}) {
-      const ServerChip servers(unit.format, chip, weights, *reference(), calibration, codes);
+      const ServerChip servers(unit.format, {&chip, 1}, weights, *reference(), calibration, codes);
       CHECK(servers.decode(values) ==
             decoded_values(chip, *reference(), calibration, inputs, targets));
     }

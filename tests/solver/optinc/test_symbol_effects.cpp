@@ -43,14 +43,13 @@ struct SymbolUnit {
                   const SymbolStreams& streams = {.seed = 4, .chip = 2}) const {
     const NetworkOptics network = optics(imperfections);
     return {format,
-            network.chip(streams.seed, streams.chip),
+            network.realizations(streams.seed, streams.chip, effects.jitter_realizations),
             combiner_weights({.mode = effects.mode}, format, streams.seed, streams.chip),
             *reference(),
             Calibration::none,
             {},
             effects,
-            streams,
-            network.jittered(streams.seed, streams.chip, effects.jitter_realizations)};
+            streams};
   }
 };
 
@@ -65,6 +64,12 @@ std::vector<std::uint32_t> mixed_values(std::size_t elements) {
     values[i] = static_cast<std::uint32_t>((i * 2654435761U) >> 7U) & 0xffU;
   }
   return values;
+}
+
+/// Outputs of a unit for elements that are all equal: what differs between columns is noise.
+Eigen::MatrixXd noisy_outputs(const SymbolUnit& unit, const SymbolNoise& noise,
+                              Eigen::Index samples) {
+  return unit.chip({.noise = noise}).outputs(equal_values(static_cast<std::size_t>(samples)), 0);
 }
 
 double variance_of(const Eigen::RowVectorXd& values) {
@@ -158,10 +163,7 @@ TEST_CASE("amplifier noise is that of the key times the gain of the layer", "[sy
     network.layers.front().weight *= scale;
     network.layers.front().activation = Activation::relu;
     const SymbolUnit unit(network);
-    SymbolEffects effects;
-    effects.noise.amplifier_sigma = sigma;
-    const Eigen::MatrixXd outputs =
-        unit.chip(effects).outputs(equal_values(static_cast<std::size_t>(samples)), 0);
+    const Eigen::MatrixXd outputs = noisy_outputs(unit, {.amplifier_sigma = sigma}, samples);
     const double law = std::pow(scale * sigma, 2);
     for (Eigen::Index row = 0; row < 4; ++row) {
       CHECK(variance_of(outputs.row(row)) == Approx(law).epsilon(variance_tolerance(samples)));
@@ -197,10 +199,7 @@ TEST_CASE("intensity noise scales all that a layer detects of a symbol alike", "
   constexpr double sigma = 0.02;
   constexpr Eigen::Index samples = 20'000;
   const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
-  SymbolEffects effects;
-  effects.noise.intensity_sigma = sigma;
-  const Eigen::MatrixXd outputs =
-      unit.chip(effects).outputs(equal_values(static_cast<std::size_t>(samples)), 0);
+  const Eigen::MatrixXd outputs = noisy_outputs(unit, {.intensity_sigma = sigma}, samples);
   const Eigen::RowVectorXd factor = outputs.row(0) / 3;
   CHECK(variance_of(factor) == Approx(sigma * sigma).epsilon(variance_tolerance(samples)));
   CHECK(std::fabs(factor.mean() - 1) <
@@ -213,10 +212,8 @@ TEST_CASE("laser phase noise takes exp(-sigma^2 / 2) of the mean field", "[symbo
   constexpr double sigma_rad = 0.5;
   constexpr Eigen::Index samples = 20'000;
   const SymbolUnit unit(linear_network(make_code_format(4, 8), 1));
-  SymbolEffects effects;
-  effects.noise.laser_phase_sigma_rad = sigma_rad;
   const Eigen::MatrixXd outputs =
-      unit.chip(effects).outputs(equal_values(static_cast<std::size_t>(samples)), 0);
+      noisy_outputs(unit, {.laser_phase_sigma_rad = sigma_rad}, samples);
   const double law = std::exp(-sigma_rad * sigma_rad / 2);
   // Var cos(psi) = (1 - e^{-sigma^2})^2 / 2 per server; four of them average.
   const double spread = (1 - law * law) / std::sqrt(2.0) / 2;
@@ -235,9 +232,12 @@ TEST_CASE("phase jitter: E^2 = N sigma^2 over its realizations, new ones each ti
     StaticImperfections imperfections;
     imperfections.phase_jitter_sigma_rad = sigma_rad;
     MeshQualitySums sums;
-    for (const ChipOptics& one : unit.optics(imperfections).jittered(3, 1, count)) {
-      sums.add(one.quality_sums);
-    }
+    const std::vector<ChipOptics> chips = unit.optics(imperfections).realizations(3, 1, count);
+    REQUIRE(chips.size() == count + 1);
+    for (std::size_t i = 1; i < chips.size(); ++i) sums.add(chips[i].quality_sums);
+    CHECK(chips.front().quality.matrix_error == 0);
+    CHECK(chips.back().layers.front().weight ==
+          unit.optics(imperfections).chip(3, 1, count - 1).layers.front().weight);
     // 32 phases a realization; one phase's share of the squared error has a relative spread of
     // sqrt 2: 7 sigma of 64,000.
     const double error = sums.quality().matrix_error;
