@@ -75,9 +75,11 @@ std::string read_text(const std::string& path) {
 
 void require_mesh_settings(const SweepConfig& config) {
   for (const auto& [path, value] : config.base.values()) {
-    if (path.starts_with("imperfections.") || path.starts_with("layout.")) continue;
+    if (acts_on_meshes(path)) continue;
     throw ConfigError(
-        fmt::format("--set {}: not a setting of a mesh (imperfections.* and layout.* are)", path));
+        fmt::format("--set {}: not a setting of a mesh (keys under imperfections.phase, .coupler, "
+                    ".loss, .crosstalk, .detuning and layout are, and imperfections.preset)",
+                    path));
   }
 }
 
@@ -219,11 +221,7 @@ ExitCode run_correct(CommandContext& context, const CorrectOptions& options) {
         name));
   }
   const std::unique_ptr<Backend> backend = create_backend(options.mesh.backend, context.registry);
-  // Correction knows the chip as it is when calibrated: not its drift, not its jitter.
-  StaticImperfections at_calibration = imperfections;
-  at_calibration.drift = {};
-  at_calibration.phase_jitter_sigma_rad = 0;
-  const MeshState chip = perturbed(file, at_calibration, options.mesh.errors);
+  const MeshState chip = perturbed(file, when_calibrated(imperfections), options.mesh.errors);
   require_finite(backend->compose(chip), name);
   const Eigen::MatrixXcd ideal = backend->compose(ideal_state(file.program));
   const Correction found = options.method == "self"

@@ -25,7 +25,6 @@
 #include "apps/signals.hpp"
 #include "apps/time_limit.hpp"
 #include "build_info.hpp"
-#include "solver/config/preset.hpp"
 #include "solver/config/sweep_config.hpp"
 #include "solver/gradient/stoppable.hpp"
 #include "solver/gradient/trace.hpp"
@@ -115,19 +114,14 @@ void refuse_idle_options(const TrainOptions& options) {
 }
 
 /// The keys that act on what training sees.
-bool acts_on_meshes(std::string_view path) {
-  for (const std::string_view prefix :
-       {"imperfections.phase.", "imperfections.coupler.", "imperfections.loss.",
-        "imperfections.crosstalk.", "imperfections.detuning.", "layout."}) {
-    if (path.starts_with(prefix)) return true;
-  }
-  return path == preset_key || path == "network.mesh" || path == "network.mzi" ||
+bool acts_on_training(const std::string& path) {
+  return acts_on_meshes(path) || path == "network.mesh" || path == "network.mzi" ||
          path == "network.layer_gain";
 }
 
 SweepConfig chip_config(const TrainOptions& options) {
   for (const std::string& text : options.set) {
-    if (acts_on_meshes(text.substr(0, text.find('=')))) continue;
+    if (acts_on_training(text.substr(0, text.find('=')))) continue;
     throw ConfigError(fmt::format(
         "--set {} (training draws errors of meshes: keys under imperfections.phase, .coupler, "
         ".loss, .crosstalk, .detuning and layout, imperfections.preset, network.mesh, .mzi and "

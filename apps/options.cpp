@@ -84,6 +84,13 @@ void add_backend_options(CLI::App& app, BackendOptions& options) {
                     "floating-point precision of the optics");
 }
 
+void add_threads_option(CLI::App& app, unsigned& threads) {
+  app.add_option("--threads", threads,
+                 "chips computed at once; no result depends on it (default: all cores)")
+      ->check(whole_number(1, 4096))
+      ->type_name("N");
+}
+
 std::string cpu_target_or_default(const std::string& given) {
   return option_or_environment(given, "OPTINC_CPU_TARGET");
 }

@@ -31,6 +31,9 @@ void add_cpu_target_option(CLI::App& app, std::string& cpu_target);
 /// Declares those and --precision.
 void add_backend_options(CLI::App& app, BackendOptions& options);
 
+/// Declares --threads of a command that computes chips.
+void add_threads_option(CLI::App& app, unsigned& threads);
+
 /// The instruction set for the cpu backend: `given`, else OPTINC_CPU_TARGET, else "auto".
 std::string cpu_target_or_default(const std::string& given);
 

@@ -72,10 +72,7 @@ std::vector<SampledKey> chosen_keys(const SensitivityOptions& options,
     if (!seen.insert(keys.back().path).second) {
       throw ConfigError(fmt::format("--vary {} is the second of that key; leave one out", text));
     }
-    if (const std::optional<std::string> missing = missing_need(keys.back().path, point)) {
-      throw ConfigError(
-          fmt::format("--vary {} (it acts with {} only); give that too", text, *missing));
-    }
+    require_needs("--vary " + text, keys.back().path, point);
   }
   if (keys.size() > most_keys) {
     throw ConfigError(
@@ -210,10 +207,7 @@ CommandAction declare_sensitivity(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--out", options->out, "CSV file to write at the end")->type_name("FILE.csv");
   add_backend_options(app, options->backend);
-  app.add_option("--threads", options->threads,
-                 "chips computed at once; no result depends on it (default: all cores)")
-      ->check(whole_number(1, 4096))
-      ->type_name("N");
+  add_threads_option(app, options->threads);
   app.add_flag("--json", options->json, "print JSON instead of a table");
   app.add_flag("--quiet", options->quiet, "no progress and no table");
   return [options](CommandContext& context) { return run_sensitivity(context, *options); };

@@ -319,10 +319,7 @@ CommandAction declare_sweep(CLI::App& app) {
                  "puts the n files together")
       ->type_name("i/n")
       ->default_str(options->shard);
-  app.add_option("--threads", options->threads,
-                 "chips computed at once; no result depends on it (default: all cores)")
-      ->check(whole_number(1, 4096))
-      ->type_name("N");
+  add_threads_option(app, options->threads);
   add_time_limit_option(app, options->time_limit,
                         "start no new chip after this time, save those in work and return exit "
                         "code 5 if any are left; the same command goes on");

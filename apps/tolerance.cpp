@@ -77,10 +77,7 @@ std::vector<VariedKey> chosen_keys(const ToleranceOptions& options, const Resolv
   std::vector<VariedKey> keys;
   for (const std::string& text : options.vary) {
     keys.push_back(parse_varied_key("--vary", text));
-    const std::optional<std::string> missing = missing_need(keys.back(), point);
-    if (!missing) continue;
-    throw ConfigError(
-        fmt::format("--vary {} (it acts with {} only); give that too", text, *missing));
+    require_needs("--vary " + text, keys.back().path, point);
   }
   if (!options.vary.empty()) return keys;
   for (const VariedKey& key : varied_keys()) {
@@ -340,10 +337,7 @@ CommandAction declare_tolerance(CLI::App& app) {
                  "CSV file to write, a row per key as it is found; the same command continues it")
       ->type_name("FILE.csv");
   add_backend_options(app, options->backend);
-  app.add_option("--threads", options->threads,
-                 "chips computed at once; no result depends on it (default: all cores)")
-      ->check(whole_number(1, 4096))
-      ->type_name("N");
+  add_threads_option(app, options->threads);
   add_time_limit_option(app, options->time_limit,
                         "start no new chip after this time, drop the key in work and return exit "
                         "code 5; the same command goes on");

@@ -2,6 +2,7 @@
 #include "apps/tolerance_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -11,9 +12,25 @@
 #include "build_info.hpp"
 #include "solver/config/schema.hpp"
 #include "solver/config/sweep_config.hpp"
+#include "solver/names.hpp"
 #include "solver/text.hpp"
 
 namespace optinc {
+
+template <>
+struct EnumNames<ToleranceOutcome> {
+  static constexpr std::array<std::pair<ToleranceOutcome, std::string_view>, 4> table{
+      {{ToleranceOutcome::found, "found"},
+       {ToleranceOutcome::none, "none"},
+       {ToleranceOutcome::below, "below"},
+       {ToleranceOutcome::never, "never"}}};
+};
+
+template <>
+struct EnumNames<LimitSense> {
+  static constexpr std::array<std::pair<LimitSense, std::string_view>, 2> table{
+      {{LimitSense::at_most, "at_most"}, {LimitSense::at_least, "at_least"}}};
+};
 
 namespace {
 
@@ -87,20 +104,6 @@ const std::string& text_at(const ToleranceRow& row, std::string_view name) {
   return std::get<std::string>(row[column_index(name)]);
 }
 
-std::string outcome_name(ToleranceOutcome outcome) {
-  switch (outcome) {
-    case ToleranceOutcome::found:
-      return "found";
-    case ToleranceOutcome::none:
-      return "none";
-    case ToleranceOutcome::below:
-      return "below";
-    case ToleranceOutcome::never:
-      return "never";
-  }
-  return "";
-}
-
 TableCell off_cell(const StrengthSteps& steps) {
   const std::optional<ConfigValue> off = steps.off();
   if (!off) return std::monostate{};
@@ -163,13 +166,13 @@ ToleranceRow tolerance_row(const ToleranceIdentity& identity, const VariedKey& k
   return {identity.run_id,
           key.path,
           find_config_key(key.path)->unit,
-          outcome_name(tolerance.outcome),
+          enum_name(tolerance.outcome),
           none ? empty : step_or_off(steps, tolerance.kept),
           step_cell(steps, tolerance.missed),
           none ? empty : step_or_off(steps, tolerance.surely_kept),
           step_cell(steps, tolerance.surely_missed),
           identity.metric,
-          std::string(identity.limit.sense == LimitSense::at_most ? "at_most" : "at_least"),
+          enum_name(identity.limit.sense),
           identity.limit.limit,
           tolerance.at_kept.value,
           tolerance.at_kept.interval.lo,

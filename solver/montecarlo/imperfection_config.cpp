@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/montecarlo/imperfection_config.hpp"
 
-#include <cmath>
+#include <array>
 #include <initializer_list>
 #include <optional>
 
+#include "devices/decibel.hpp"
+#include "solver/config/preset.hpp"
 #include "solver/io/atomic_file.hpp"
 #include "solver/mesh/thermal_table.hpp"
 
 namespace optinc {
 
 namespace {
+
+constexpr const char* band_key = "receiver.bandwidth_ghz";
 
 /// Reads keys below a common prefix.
 class Section {
@@ -105,13 +109,12 @@ SymbolNoise symbol_noise_of(const Section& section) {
   SymbolNoise noise;
   section.take("amplifier.noise_sigma", noise.amplifier_sigma);
   if (section.has("laser.rin_db_hz")) {
-    if (!section.has("receiver.bandwidth_ghz")) {
+    if (!section.has(band_key)) {
       throw ConfigError(fmt::format("{} is given but {} is not (the band of the noise); give both",
-                                    section.path("laser.rin_db_hz"),
-                                    section.path("receiver.bandwidth_ghz")));
+                                    section.path("laser.rin_db_hz"), section.path(band_key)));
     }
-    noise.intensity_sigma = intensity_sigma(section.real("laser.rin_db_hz"),
-                                            hz_per_ghz * section.real("receiver.bandwidth_ghz"));
+    noise.intensity_sigma =
+        intensity_sigma(section.real("laser.rin_db_hz"), hz_per_ghz * section.real(band_key));
   }
   require_together(section, {"laser.linewidth_hz", "laser.path_mismatch_m"});
   if (section.has("laser.linewidth_hz")) {
@@ -141,26 +144,36 @@ MeshLayout layout_of(const ResolvedConfig& config) {
 
 /// Noise is a current, and takes what turns digits into one.
 void require_link(const Section& section) {
-  const std::initializer_list<const char*> needed = {"laser.power_dbm", "receiver.responsivity_a_w",
-                                                     "receiver.bandwidth_ghz"};
+  constexpr std::array needed = {"laser.power_dbm", "receiver.responsivity_a_w", band_key};
   const char* missing = nullptr;
   const char* given = nullptr;
-  for (const char* key : needed) (section.has(key) ? given : missing) = key;
+  for (const char* key : needed) {
+    // Intensity noise ahead of the receiver has that band too, and needs nothing else.
+    const bool elsewhere = key == band_key && section.has("laser.rin_db_hz");
+    if (!section.has(key)) missing = key;
+    if (section.has(key) && !elsewhere) given = key;
+  }
   for (const char* key : {"splitter.excess_db", "receiver.dark_na", "receiver.thermal_pa_rthz"}) {
     if (section.has(key)) given = key;
   }
   if (given == nullptr || missing == nullptr) return;
-  // The band of intensity noise ahead of the receiver, which needs nothing else.
-  if (given == needed.begin()[2] && section.has("laser.rin_db_hz")) return;
   throw ConfigError(
       fmt::format("{} is given but {} is not (noise of the receiver needs laser.power_dbm, "
                   "receiver.responsivity_a_w and receiver.bandwidth_ghz); give it too",
                   section.path(given), section.path(missing)));
 }
 
-double from_db(double value_db) { return std::pow(10, value_db / 10); }
-
 }  // namespace
+
+bool acts_on_meshes(std::string_view path) {
+  if (path == "imperfections.phase.jitter_realizations") return false;  // a matter of symbols
+  for (const std::string_view prefix :
+       {"imperfections.phase.", "imperfections.coupler.", "imperfections.loss.",
+        "imperfections.crosstalk.", "imperfections.detuning.", "layout."}) {
+    if (path.starts_with(prefix)) return true;
+  }
+  return path == preset_key;
+}
 
 ReceiverImperfections receiver_of(const ResolvedConfig& config) {
   const Section section(config, "imperfections.");
@@ -169,7 +182,7 @@ ReceiverImperfections receiver_of(const ResolvedConfig& config) {
     if (section.has(key)) value = section.real(key) * unit;
   };
   const auto ratio = [&](const char* key, double unit, double& value) {
-    if (section.has(key)) value = from_db(section.real(key)) * unit;
+    if (section.has(key)) value = power_ratio(section.real(key)) * unit;
   };
   ReceiverImperfections result;
   ratio("laser.power_dbm", 1e-3, result.power_w);
@@ -181,7 +194,7 @@ ReceiverImperfections receiver_of(const ResolvedConfig& config) {
   scaled("receiver.dark_na", 1e-9, result.diode.dark_current_a);
   scaled("receiver.thermal_pa_rthz", 1e-12, result.diode.thermal_a_rthz);
   if (section.has("laser.power_dbm")) {
-    scaled("receiver.bandwidth_ghz", 1e9, result.diode.bandwidth_hz);
+    scaled(band_key, 1e9, result.diode.bandwidth_hz);
   }
   if (section.has("receiver.adc_bits")) {
     result.adc_bits = static_cast<int>(config.integer(section.path("receiver.adc_bits")));

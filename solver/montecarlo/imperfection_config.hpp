@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,10 @@ StaticImperfections imperfections_of(const ResolvedConfig& config, const SweepCo
 
 /// The imperfections behind the network. Throws ConfigError for keys without those they need.
 ReceiverImperfections receiver_of(const ResolvedConfig& config);
+
+/// Whether a key can say something of a mesh by itself: an imperfection of meshes, the layout, or
+/// the preset, of which those are taken.
+bool acts_on_meshes(std::string_view path);
 
 /// The imperfections ahead of the network.
 CombinerImperfections combiner_of(const ResolvedConfig& config);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "devices/decibel.hpp"
 #include "solver/config/toml_values.hpp"
 #include "solver/error.hpp"
 #include "solver/text.hpp"
@@ -142,9 +143,9 @@ double strength_of(Strength kind, double value) {
     case Strength::plain:
       return value;
     case Strength::decibel:
-      return std::pow(10, value / 10);
+      return power_ratio(value);
     case Strength::attenuation:
-      return std::pow(10, -value / 10);
+      return power_ratio(-value);
     case Strength::shortfall:
       return 1 - value;
     case Strength::bits:
@@ -181,9 +182,13 @@ std::optional<std::string> missing_need(const VariedKey& key, const ResolvedConf
   return *missing;
 }
 
-std::optional<std::string> missing_need(const std::string& path, const ResolvedConfig& point) {
+void require_needs(const std::string& option, const std::string& path,
+                   const ResolvedConfig& point) {
   const VariedKey* key = own_range(path);
-  return key == nullptr ? std::nullopt : missing_need(*key, point);
+  if (key == nullptr) return;
+  if (const std::optional<std::string> missing = missing_need(*key, point)) {
+    throw ConfigError(fmt::format("{} (it acts with {} only); give that too", option, *missing));
+  }
 }
 
 ConfigValue SampledKey::value(double unit) const {

@@ -39,8 +39,9 @@ const std::vector<VariedKey>& varied_keys();
 /// The first of `needs` that a configuration does not fulfil; none where it can be varied.
 std::optional<std::string> missing_need(const VariedKey& key, const ResolvedConfig& point);
 
-/// Likewise for a key of any path; one without a range of its own needs nothing.
-std::optional<std::string> missing_need(const std::string& path, const ResolvedConfig& point);
+/// Throws ConfigError where the key that an option varies lacks such a need; one without a range of
+/// its own needs nothing. Args: option: with its value, for the message.
+void require_needs(const std::string& option, const std::string& path, const ResolvedConfig& point);
 
 /// The key that an option asks for: "PATH" or "PATH:LOW:HIGH", the range in the unit of the key and
 /// in either order. Throws ConfigError, its message beginning with the option, for what is no

@@ -198,6 +198,11 @@ TEST_CASE("every option of mesh compose changes something") {
     CAPTURE(addition[0]);
     CHECK(result_of(arguments).at("U") != start.at("U"));
   }
+  const std::vector<std::string> jitter = {"compose", path, "--set",
+                                           "imperfections.phase.jitter_sigma_rad=0.1"};
+  std::vector<std::string> next = jitter;
+  next.insert(next.end(), {"--symbol", "1"});
+  CHECK(result_of(next).at("U") != result_of(jitter).at("U"));
 }
 
 TEST_CASE("mesh correct writes a program that compose turns into the corrected matrix") {
@@ -295,6 +300,12 @@ TEST_CASE("wrong use of mesh commands ends with one message and the exit code of
       {{"compose", mesh, "--set", "imperfections.loss.crossing_db=0.1"}, 2, "no crossings"},
       {{"decompose", rectangle, "--nearest"}, 3, "1 x 2"},
       {{"compose", mesh, "--set", "network.form=ripple"}, 2, "not a setting of a mesh"},
+      {{"compose", mesh, "--set", "imperfections.combiner.amplitude_sigma=0.1"},
+       2,
+       "not a setting of a mesh"},
+      {{"compose", mesh, "--set", "imperfections.phase.jitter_realizations=3"},
+       2,
+       "not a setting of a mesh"},
       {{"compose", mesh, "--set", "imperfections.loss.mzi_db=-1"}, 2, "must lie in"},
       {{"compose", mesh, "--set", "imperfections.los.mzi_db=1"}, 2, "did you mean"},
       {{"compose", mesh, "--set", "imperfections.coupler.sigma_rad=1e-3", "--coupler-sigma-rad",

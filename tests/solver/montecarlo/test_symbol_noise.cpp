@@ -129,6 +129,8 @@ TEST_CASE("an effect without what it needs is an error that names it") {
       {{"phase.time_s=1"}, "phase.drift_sigma_rad"},
       {{"phase.jitter_realizations=4"}, "phase.jitter_sigma_rad"},
       {{"laser.rin_db_hz=-150"}, "receiver.bandwidth_ghz"},
+      {{"laser.rin_db_hz=-150", "receiver.bandwidth_ghz=20", "receiver.responsivity_a_w=1"},
+       "laser.power_dbm"},
       {{"laser.linewidth_hz=1e5"}, "laser.path_mismatch_m"},
       {{"laser.path_mismatch_m=1"}, "laser.linewidth_hz"},
   };
